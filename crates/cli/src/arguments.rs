@@ -1,12 +1,13 @@
 //! The command line. Options that begin with `+` are the runtime's, as for `erl`; they are turned into long options
 //! before the rest is parsed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use atoll_simulate::{Faults, PolicyKind, Schedule};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Runs Erlang and Elixir programs on the heap architecture of your choice.
@@ -219,7 +220,7 @@ pub struct RunOptions {
     #[command(flatten)]
     pub machine: MachineOptions,
     /// Write what the run cost to this file, as JSON
-    #[arg(long, value_name = "FILE.json")]
+    #[arg(long, value_name = "FILE.json", value_parser = PathBufValueParser::new().try_map(written))]
     pub stats: Option<PathBuf>,
     /// The longest time for which an incremental collector may keep a scheduler at once: 1ms, 500us
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = pause)]
@@ -462,6 +463,16 @@ fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
     seeds.ok_or_else(|| "two numbers are wanted, as 1..1000".to_owned())
 }
 
+/// A file to be written: a program that stands behind an option whose file was forgotten must not be overwritten.
+pub fn written(file: PathBuf) -> Result<PathBuf, String> {
+    match file.extension().and_then(OsStr::to_str) {
+        Some("beam" | "erl" | "ex" | "exs") => {
+            Err("a file to write to is wanted here, and this looks like the program".to_owned())
+        }
+        _ => Ok(file),
+    }
+}
+
 /// A time with its unit: `1ms`, `250us`.
 pub fn pause(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
@@ -485,6 +496,21 @@ mod tests {
         for wrong in ["", "M", "1M", "1.5G", "3X", "99999999999999999999", "9999999999T"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_program_is_not_taken_for_the_file_of_statistics() {
+        let stats = |line: &str| {
+            let Command::Run(options) =
+                Cli::try_parse_from(line.split(' ')).map_err(|error| error.to_string())?.command
+            else {
+                return Err("not run".to_owned());
+            };
+            Ok(options.stats)
+        };
+        assert_eq!(stats("atoll run --stats s.json prog.beam 5"), Ok(Some(PathBuf::from("s.json"))));
+        let error = stats("atoll run --stats prog.beam 5").unwrap_err();
+        assert!(error.contains("prog.beam") && error.contains("a file to write to"), "{error}");
     }
 
     fn split_words(line: &str) -> Result<Vec<String>, String> {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use atoll_vm::{Options, Simulated};
 use clap::ValueEnum;
 
-use crate::arguments::{Area, OldGeneration, Scheduler, pause, size};
+use crate::arguments::{Area, OldGeneration, Scheduler, pause, size, written};
 use crate::native;
 use crate::run::{built_in, check_heap_size, order};
 
@@ -91,7 +91,10 @@ fn set(options: &mut Options, name: &str, value: &OsStr) -> Result<(), String> {
         CHECK_NATIVES => options.check_natives = true,
         PERF_MAP => options.perf_map = true,
         GDB_NAMES => options.gdb_names = true,
-        "--stats" => options.statistics = Some(PathBuf::from(value)),
+        "--stats" => {
+            options.statistics =
+                Some(written(PathBuf::from(value)).map_err(|error| format!("{name} {text}: {error}"))?);
+        }
         "--area" => {
             let area = Area::from_str(&text, false);
             let area = area.map_err(|_| format!("{name} {text}: choose always, analysis, feedback, use or never"))?;
@@ -152,7 +155,12 @@ mod tests {
         assert_eq!(options.statistics, Some(PathBuf::from("f")));
         assert_eq!((options.area, options.longest_pause.as_millis()), (BuildInArea::Always, 2));
         assert_eq!((options.perf_map, rest.len(), options.handed_on.len()), (true, 2, 3), "not the file");
-        assert!(taken("--area none").is_err() && taken("--max-pause 2").is_err() && taken("--heap-size x").is_err());
+        assert!(
+            taken("--stats m.beam -s m").is_err()
+                && taken("--area none").is_err()
+                && taken("--max-pause 2").is_err()
+                && taken("--heap-size x").is_err()
+        );
         assert!(taken("--heap-size 64M").is_err() && taken("--heap-size 64M --heap unified").is_ok());
     }
 

@@ -123,10 +123,13 @@ fn processes_that_need_the_same_are_not_collected_each() {
 #[test]
 fn a_program_says_from_when_on_its_pauses_count() {
     for heap in ["private", "shared", "unified", "hybrid"] {
+        let pauses = |statistics: &str| {
+            let (_, pauses) = statistics.split_once("\"pause_histogram\"").expect("the pauses");
+            number(pauses, "count")
+        };
         let statistics = room(heap, "pauses");
-        let collections = number(&statistics, "minor_collections") + number(&statistics, "major_collections");
-        let (_, pauses) = statistics.split_once("\"pause_histogram\"").expect("the pauses");
-        assert!(collections > number(pauses, "count"), "{heap}: {collections} collections");
+        let (late, all) = (pauses(&statistics), pauses(&room(heap, "all_pauses")));
+        assert!(late * 4 < all, "{heap}: {late} of {all} pauses");
         let [counted, total] = ["pauses_counted_ns", "total_ns"].map(|name| number(&statistics, name));
         assert!(counted < total, "{heap}: {counted} of {total} nanoseconds");
     }
@@ -158,15 +161,17 @@ fn purged_code_is_freed() {
 
 /// Forty thousand values are 1.9 gigabytes. A scheduler that looks for work while other programs have the processors
 /// must not keep those that were replaced: with one that did, one run in four took 150 to 400 megabytes beside a busy
-/// program.
+/// program. On `unified` dead values wait for a full marking: beside two busy loops that took up to 194 megabytes.
 const MOST_BYTES_FOR_TERMS: u64 = 200 << 20;
+const MOST_BYTES_FOR_TERMS_OF_UNIFIED: u64 = 300 << 20;
 
 #[test]
 fn replaced_persistent_terms_are_freed() {
     for heap in ["private", "shared", "unified", "hybrid"] {
         let (printed, peak) = loads(heap, ["terms", "40000"], &[]);
         assert_eq!(printed, "3001\n", "{heap}");
-        assert!(peak < MOST_BYTES_FOR_TERMS, "{heap}: {peak} bytes");
+        let most = if heap == "unified" { MOST_BYTES_FOR_TERMS_OF_UNIFIED } else { MOST_BYTES_FOR_TERMS };
+        assert!(peak < most, "{heap}: {peak} bytes");
     }
 }
 

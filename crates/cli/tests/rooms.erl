@@ -27,9 +27,11 @@ run(tags) ->
     [receive {{tag, _}, _, _, _, _} -> ok end || _ <- lists:seq(1, 20000)];
 %% Its building is not counted.
 run(pauses) ->
-    Kept = [lists:seq(N, N + 10) || N <- lists:seq(1, 100000)],
+    Kept = build(),
     true = atoll_heap:count_pauses_from_now(),
     length(Kept);
+run(all_pauses) ->
+    length(build());
 %% Two hundred megabytes, once.
 run(copy) ->
     200000000 = byte_size(binary:copy(<<"abcdefghij">>, 20000000));
@@ -99,3 +101,5 @@ allocate(0, Last) -> Last;
 allocate(N, _) -> allocate(N - 1, {N, N}).
 
 used(_) -> ok.
+
+build() -> [lists:seq(N, N + 10) || N <- lists:seq(1, 100000)].

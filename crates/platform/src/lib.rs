@@ -19,7 +19,7 @@ pub mod steady;
 pub mod sync;
 pub mod threads;
 
-pub use memory::{OutOfMemory, Reservation, discard_in_portions};
+pub use memory::{NoSuchAdvice, OutOfMemory, Reservation, discard_in_portions, make_pages};
 pub use observed::Observed;
 
 /// Memory of the machine, in bytes.

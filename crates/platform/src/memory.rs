@@ -40,7 +40,7 @@ unsafe impl Sync for Reservation {}
 impl Reservation {
     /// Reserves `bytes` (rounded up to pages) of readable and writable addresses.
     pub fn new(bytes: usize) -> Result<Reservation, OutOfMemory> {
-        let page = rustix::param::page_size();
+        let page = Reservation::granule();
         let bytes = bytes.max(1).checked_next_multiple_of(page).ok_or(OutOfMemory { bytes })?;
         // SAFETY: a new anonymous mapping at an address of the system's choice touches no existing memory.
         let start = unsafe {
@@ -63,6 +63,21 @@ impl Reservation {
         Reservation { start, bytes: bytes.max(1).next_multiple_of(rustix::param::page_size()) }
     }
 
+    /// Bytes that a reservation is a multiple of: a page.
+    pub fn granule() -> usize {
+        rustix::param::page_size()
+    }
+
+    /// Cuts the range to its first `bytes`, whole pages and less than all: the rest.
+    pub fn split_off(&mut self, bytes: usize) -> Reservation {
+        assert!(bytes > 0 && bytes < self.bytes && bytes.is_multiple_of(Reservation::granule()), "whole pages");
+        // SAFETY: the place lies inside the range, so it is not null.
+        let start = unsafe { self.start.add(bytes) };
+        let rest = Reservation { start, bytes: self.bytes - bytes };
+        self.bytes = bytes;
+        rest
+    }
+
     /// First address.
     pub fn start(&self) -> NonNull<u8> {
         self.start
@@ -83,6 +98,45 @@ impl Reservation {
         unsafe { discard(self.start.as_ptr().wrapping_add(offset), bytes) }
     }
 }
+
+/// Has the system make the pages of a range that have not been touched. It changes nothing of what is in the range, and
+/// leaves out what is no memory of this program's.
+///
+/// # Errors
+/// The system does not have that (Linux before 5.14).
+pub fn make_pages(start: usize, bytes: usize) -> Result<(), NoSuchAdvice> {
+    let page = rustix::param::page_size();
+    let from = start / page * page;
+    if cfg!(miri) {
+        return Ok(());
+    }
+    let populate = |from: usize, bytes| {
+        let range = std::ptr::with_exposed_provenance_mut(from);
+        // SAFETY: the system writes nothing that a program can see, and only looks at addresses that are not mapped.
+        unsafe { rustix::mm::madvise(range, bytes, Advice::LinuxPopulateWrite) }
+    };
+    // The system answers this also for memory that nobody may write, which the range can have become.
+    if populate(from, start + bytes - from) != Err(rustix::io::Errno::INVAL) {
+        return Ok(());
+    }
+    let mine = 0_u8;
+    match populate(std::ptr::from_ref(&mine).addr() / page * page, page) {
+        Err(rustix::io::Errno::INVAL) => Err(NoSuchAdvice),
+        _ => Ok(()),
+    }
+}
+
+/// The system has no function for what was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSuchAdvice;
+
+impl std::fmt::Display for NoSuchAdvice {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("this system cannot make pages ahead")
+    }
+}
+
+impl std::error::Error for NoSuchAdvice {}
 
 /// Gives the memory of whole pages inside a range back; they read as zero afterwards.
 ///
@@ -125,6 +179,36 @@ impl Drop for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_made_without_a_change_of_what_is_there() {
+        let range = Reservation::new(1 << 20).unwrap();
+        let start = range.start().as_ptr();
+        // SAFETY: the byte lies inside the reservation, which only this test knows.
+        unsafe { start.write(7) };
+        assert_eq!(make_pages(start.addr() + 1, (1 << 20) - 1), Ok(()));
+        // SAFETY: as above.
+        assert_eq!(unsafe { (start.read(), start.add(1).read()) }, (7, 0));
+        // The eighth field behind the name: page faults of this thread for which nothing was read from a disk.
+        let faults = || -> usize {
+            let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            text.rsplit(')').next().unwrap().split_whitespace().nth(7).unwrap().parse().unwrap()
+        };
+        let before = if cfg!(miri) { 0 } else { faults() };
+        for offset in (0..1 << 20).step_by(4096) {
+            // SAFETY: as above.
+            unsafe { start.add(offset).write(1) }
+        }
+        assert!(cfg!(miri) || faults() < before + 128, "256 pages are there");
+        if !cfg!(miri) {
+            // SAFETY: nobody uses what is there any more.
+            unsafe { rustix::mm::mprotect(start.cast(), 1 << 20, rustix::mm::MprotectFlags::empty()) }.unwrap();
+        }
+        assert_eq!(make_pages(start.addr(), 1 << 20), Ok(()), "nobody may write there");
+        let addresses = start.addr();
+        drop(range);
+        assert_eq!(make_pages(addresses, 1 << 20), Ok(()), "it is nobody's, or another test's");
+    }
 
     #[test]
     fn reserved_pages_read_as_zero_again_after_discard() {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use atoll_platform::clock;
 use atoll_platform::sync::{AtomicI64, AtomicUsize, Mutex, Ordering};
 use atoll_process::{Priority, Queued, Urgency};
 
@@ -127,6 +128,8 @@ pub struct RunQueue {
     queues: Mutex<Queues>,
     /// Changed under the lock.
     length: AtomicUsize,
+    /// Since when two or more have been waiting, as far as anybody asked for it; 0: nobody did.
+    crowded_since: AtomicI64,
     /// By urgency: the first one's priority and deadline as [`Place`] has them, for those who ask without the lock.
     first: [AtomicI64; 2],
 }
@@ -140,7 +143,12 @@ impl RunQueue {
             Order::Levels => Queues::Levels(Levels::default()),
             Order::Urgency => Queues::Urgent(Urgent::default()),
         };
-        RunQueue { queues: Mutex::new(queues), length: AtomicUsize::new(0), first: NOTHING.map(AtomicI64::new) }
+        RunQueue {
+            queues: Mutex::new(queues),
+            length: AtomicUsize::new(0),
+            crowded_since: AtomicI64::new(0),
+            first: NOTHING.map(AtomicI64::new),
+        }
     }
 
     /// Adds a process; returns how many there are now.
@@ -180,8 +188,36 @@ impl RunQueue {
                 process
             }
         };
-        self.length.store(self.length.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        let length = self.length.load(Ordering::Relaxed) - 1;
+        self.length.store(length, Ordering::Relaxed);
+        if length < 2 && self.crowded_since.load(Ordering::Relaxed) != 0 {
+            self.crowded_since.store(0, Ordering::Relaxed);
+        }
         Some(process)
+    }
+
+    /// Whether two or more processes have been waiting for so many nanoseconds. Time counts from the first call on that
+    /// finds two.
+    pub fn is_crowded_for(&self, nanoseconds: i64) -> bool {
+        if self.len() < 2 || nanoseconds == 0 {
+            return self.len() >= 2;
+        }
+        let now = clock::monotonic();
+        let since = self.crowded_since.load(Ordering::Relaxed);
+        if since == 0 {
+            self.crowded_since.store(now, Ordering::Relaxed);
+        }
+        since != 0 && now - since >= nanoseconds
+    }
+
+    /// What waits here has waited for a whole slice, longer than any time that is asked for.
+    pub fn has_waited_long(&self) {
+        self.crowded_since.store(i64::MIN / 2, Ordering::Relaxed);
+    }
+
+    /// Another scheduler has taken a process: time counts anew.
+    pub fn was_relieved(&self) {
+        self.crowded_since.store(0, Ordering::Relaxed);
     }
 
     fn publish(&self, urgent: &Urgent) {
@@ -251,6 +287,25 @@ mod tests {
     fn levels_come_in_order() {
         levels_come_in_order_and_low_is_not_starved(Order::Levels);
         levels_come_in_order_and_low_is_not_starved(Order::Urgency);
+    }
+
+    #[test]
+    fn a_queue_is_crowded_as_long_as_two_wait() {
+        const HOUR: i64 = 3_600_000_000_000;
+        let queue = RunQueue::new(Order::Levels);
+        queue.push(process(1), Standing::of(Priority::Normal));
+        assert!(!queue.is_crowded_for(0));
+        queue.push(process(2), Standing::of(Priority::Normal));
+        assert!(queue.is_crowded_for(0) && !queue.is_crowded_for(1), "time counts from the first question on");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert!(queue.is_crowded_for(1_000_000) && !queue.is_crowded_for(HOUR));
+        queue.was_relieved();
+        assert!(!queue.is_crowded_for(1_000_000));
+        queue.has_waited_long();
+        assert!(queue.is_crowded_for(HOUR));
+        queue.pop();
+        queue.push(process(3), Standing::of(Priority::Normal));
+        assert!(!queue.is_crowded_for(HOUR), "for a moment one waited alone");
     }
 
     fn standing(priority: f64, deadline: i64) -> Standing {

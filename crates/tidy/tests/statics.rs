@@ -8,6 +8,8 @@ use atoll_tidy::{TrackedFile, report, tracked_files};
 /// What belongs to the process of the operating system: file, name, reason.
 const OF_THE_PROCESS: &[(&str, &str, &str)] = &[
     ("architectures/src/common/faults.rs", "WANTED", "read from the environment, in builds for tests"),
+    ("architectures/src/common/spares.rs", "CHANGED", "free memory, as an allocator keeps it"),
+    ("architectures/src/common/spares.rs", "SPARES", "free memory, as an allocator keeps it"),
     ("bifs/src/erts_internal.rs", "NATIVE_MODULES", "the same table in each machine"),
     ("bifs/src/exit.rs", "HALT", "a function, which finds the machine of its thread"),
     ("bifs/src/lib.rs", "ALL", "the same table in each machine"),

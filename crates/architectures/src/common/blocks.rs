@@ -1,11 +1,10 @@
-//! Blocks of heap words from the global allocator, or from the system where they are long; counted.
+//! Blocks of heap words from the global allocator, counted.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::cell::Cell;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::null_mut;
 
 use atoll_heap::{counters, out_of_memory};
-use atoll_platform::Reservation;
 use atoll_platform::allocator::may_fail;
 use atoll_term::{WORD_BYTES, Word};
 
@@ -38,26 +37,6 @@ pub(crate) unsafe fn free(block: *mut Word, words: usize) {
         // SAFETY: the caller gives up a block of this layout.
         unsafe { dealloc(block.cast(), layout(words)) }
     }
-}
-
-/// A block of `words` words of the system's memory, whose pages are there from their first use on. Ends the run when
-/// there is none.
-pub(crate) fn map(words: usize) -> *mut Word {
-    let bytes = layout(words).size();
-    let block = Reservation::new(bytes).unwrap_or_else(|_| out_of_memory(bytes));
-    counters::heap_changed(words as i64);
-    block.into_raw().as_ptr().cast()
-}
-
-/// Gives a block of [`map`] back.
-///
-/// # Safety
-/// `block` came from there with this size, and nobody uses it any more.
-pub(crate) unsafe fn unmap(block: *mut Word, words: usize) {
-    let Some(start) = NonNull::new(block.cast()) else { return };
-    counters::heap_changed(-(words as i64));
-    // SAFETY: as the caller's.
-    drop(unsafe { Reservation::from_raw(start, layout(words).size()) });
 }
 
 /// The block that this thread gave back last with [`give_back`], uncounted.

@@ -15,6 +15,7 @@ pub(crate) mod report;
 pub(crate) mod sharing;
 pub(crate) mod sizing;
 pub(crate) mod small;
+pub(crate) mod spares;
 pub(crate) mod stack;
 pub(crate) mod stored;
 pub(crate) mod turns;

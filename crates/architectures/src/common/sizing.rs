@@ -15,6 +15,9 @@ use super::Immovable;
 const RUNS: usize = 256;
 /// Depth of nesting up to which the walk goes.
 const DEPTH: usize = 64;
+/// Runs that are extended in turn: the cells of a list, its elements and what these consist of are often built in a row
+/// each, and a collection makes such rows.
+const OPEN: usize = 4;
 /// First number of runs at which they are compared with each other.
 const FIRST_CHECK: usize = 8;
 
@@ -66,8 +69,10 @@ impl Run {
 const NO_RUN: Run = Run { start: 0, end: 0 };
 
 struct Runs {
-    /// The two that were extended last; two, because a list's cells and its elements are often built in two rows.
-    open: [Run; 2],
+    /// Those that are extended.
+    open: [Run; OPEN],
+    /// Which of them makes way for the next.
+    oldest: usize,
     closed: [MaybeUninit<Run>; RUNS],
     count: usize,
     check_at: usize,
@@ -76,19 +81,19 @@ struct Runs {
 impl Runs {
     #[inline(always)]
     fn new() -> Runs {
-        Runs { open: [NO_RUN; 2], closed: [const { MaybeUninit::uninit() }; RUNS], count: 0, check_at: FIRST_CHECK }
+        let closed = [const { MaybeUninit::uninit() }; RUNS];
+        Runs { open: [NO_RUN; OPEN], oldest: 0, closed, count: 0, check_at: FIRST_CHECK }
     }
 
     /// Notes an object; false: it is not worth going on.
     #[inline(always)]
     fn note(&mut self, start: usize, words: usize) -> bool {
         let end = start + words * WORD_BYTES;
-        if self.open[0].extend(start, end) || self.open[1].extend(start, end) {
+        if self.open.iter_mut().any(|run| run.extend(start, end)) {
             return true;
         }
-        let closing = self.open[1];
-        self.open[1] = self.open[0];
-        self.open[0] = Run { start, end };
+        let closing = std::mem::replace(&mut self.open[self.oldest], Run { start, end });
+        self.oldest = (self.oldest + 1) % OPEN;
         closing.start == 0 || self.close(closing)
     }
 
@@ -130,20 +135,24 @@ impl Runs {
 
     #[inline(always)]
     fn disjoint(&mut self) -> bool {
-        if self.open[1].start == 0 {
-            return true;
+        if let Some([first, second]) = self.two() {
+            return first.end <= second.start || second.end <= first.start;
         }
-        for open in self.open {
+        for open in self.open.into_iter().filter(|run| run.start != 0) {
             if self.count == RUNS {
                 return false;
             }
             self.closed[self.count].write(open);
             self.count += 1;
         }
-        if let ([first, second], 2) = (self.open, self.count) {
-            return first.end <= second.start || second.end <= first.start;
-        }
         self.merge()
+    }
+
+    /// All of them, if they are two at most. The second may be empty.
+    #[inline(always)]
+    fn two(&self) -> Option<[Run; 2]> {
+        let [first, second, third, _] = self.open;
+        (self.count == 0 && third.start == 0).then_some([first, second])
     }
 }
 
@@ -224,11 +233,46 @@ pub(crate) unsafe fn unshared(root: Term, immovable: Immovable) -> Option<Unshar
             }
         }
         if depth == 0 {
-            let two = (plain && runs.count == 0).then_some(runs.open);
+            let two = runs.two().filter(|_| plain);
             return runs.disjoint().then_some(Unshared { words, runs: two });
         }
         depth -= 1;
         // SAFETY: what lies below the depth was written.
         (at, end) = unsafe { pending[depth].assume_init() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Objects of two words in so many rows, one of each row after the other.
+    fn in_rows(rows: usize) -> Runs {
+        let mut runs = Runs::new();
+        for index in 0..100 {
+            for row in 1..=rows {
+                assert!(runs.note((row << 20) | (index * 16), 2), "they are apart");
+            }
+        }
+        runs
+    }
+
+    #[test]
+    fn rows_are_extended_in_turn() {
+        for rows in 1..=OPEN {
+            let mut runs = in_rows(rows);
+            assert_eq!((runs.count, runs.two().is_some()), (0, rows <= 2));
+            assert!(runs.disjoint());
+        }
+        let mut runs = in_rows(OPEN + 1);
+        assert!(runs.count > 0 && runs.disjoint());
+    }
+
+    #[test]
+    fn an_object_that_is_met_twice_overlaps() {
+        for rows in 1..=OPEN + 1 {
+            let mut runs = in_rows(rows);
+            assert!(!(runs.note((1 << 20) | (50 * 16), 2) && runs.disjoint()), "{rows}");
+        }
     }
 }

@@ -7,7 +7,10 @@
 //! 1. Begin, right after a minor collection: what the roots and the young generation point to is marked. Survivors of
 //!    later minor collections go to blocks of their own, the extension, and count as live.
 //! 2. Mark: depth first, a bit for each word of a live object.
-//! 3. Sum: live words in front of each group of bits; from here on each live word's new address is known.
+//! 3. Count and sum: live words of each block, and in front of each group of bits; from here on each live word's new
+//!    address is known. The oldest blocks stay as they are, as far as it would take more to copy what lives there than
+//!    it gives back: none of their objects refers to one of a younger block. If all stay, as while a program builds
+//!    what it keeps, the cycle ends here.
 //! 4. Copy: to one new block, in the order of addresses, pointers replaced by new ones.
 //! 5. Handles: copies of objects with off-heap parts are listed, dead ones give up their count.
 //! 6. Extension: pointers in it are replaced.
@@ -27,13 +30,14 @@ use atoll_heap::{next_off_heap, off_heap_bytes, set_next_off_heap};
 use atoll_platform::Reservation;
 use atoll_term::{Header, Term, Word, release_off_heap_part};
 
-use super::evacuation::Evacuation;
-use super::helpers::{Desk, Helpers, Turn};
+use super::evacuation::{Evacuation, Whereabouts};
+use super::helpers::{Desk, Helpers};
 use super::old::Block;
 use super::slice::Slice;
 
 /// Words owed that a process leaves to a helper: one that the system keeps from its work for a few milliseconds is
-/// waited for.
+/// waited for. Of what is owed beyond these it does a part itself, the larger the more it is: a helper that is a little
+/// too slow costs each stop a little then, rather than a few stops a lot.
 const LEFT_TO_HELPERS: usize = 1 << 22;
 
 /// A collection under way.
@@ -46,6 +50,8 @@ pub(super) struct Cycle {
     blocks: Vec<Block>,
     /// Objects with off-heap parts in these blocks.
     off_heap: *mut Word,
+    /// Bytes that they keep.
+    off_heap_bytes: usize,
     stage: Stage,
 }
 
@@ -59,9 +65,10 @@ enum Stage {
 /// How much of the time a slice may take, beside what is owed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Share {
-    /// As long as the process has run since the last one: what is not done by it nor by helpers takes memory.
+    /// What a minor collection has left of as long as the process has run since the last one: what is not done by it
+    /// nor by helpers takes memory.
     Whole,
-    /// Half of what a minor collection has left of that: what is to be done is little, and nobody helps.
+    /// Half of that: what is to be done is little, and nobody helps.
     Rest,
 }
 
@@ -80,19 +87,43 @@ struct Replacement {
     updated: (usize, usize),
 }
 
+/// How far a cycle has come.
+pub(super) enum Progress {
+    /// There is more to do.
+    Goes(Box<Cycle>),
+    /// Only the end is missing.
+    Copied(Finished),
+    /// Nearly all lives, and stays where it is.
+    Stays(Stayed),
+}
+
+/// What a cycle leaves that has copied nothing: what it was given, and the memory of the map.
+pub(super) struct Stayed {
+    pub(super) blocks: Vec<Block>,
+    pub(super) off_heap: *mut Word,
+    pub(super) off_heap_bytes: usize,
+    pub(super) live: usize,
+    pub(super) map: Reservation,
+}
+
 /// A cycle of which only the end is missing.
 pub(super) struct Finished {
     blocks: Vec<Block>,
+    off_heap: *mut Word,
     replacement: Box<Replacement>,
 }
 
 /// What a finished cycle leaves.
 pub(super) struct Outcome {
+    /// Blocks that stay as they are, the oldest.
+    pub(super) stayed: Vec<Block>,
     /// Blocks that are not used any more.
     pub(super) freed: Vec<Block>,
-    /// The block with what lives.
+    /// Words that live.
+    pub(super) live: usize,
+    /// The block with what lived in those that are freed.
     pub(super) target: Block,
-    /// List of its objects with off-heap parts, and the last of them.
+    /// List of the objects with off-heap parts there and in what stays, and the last of them.
     pub(super) off_heap: (*mut Word, *mut Word),
     /// Bytes that they keep outside of the heap.
     pub(super) off_heap_bytes: usize,
@@ -101,17 +132,17 @@ pub(super) struct Outcome {
 }
 
 impl Cycle {
-    /// Phase 1: takes over blocks, their objects with off-heap parts, and their evacuation, for which the roots are
-    /// marked.
+    /// Phase 1: takes over blocks, their objects with off-heap parts and the bytes that these keep, and their
+    /// evacuation, for which the roots are marked.
     pub(super) fn begin(
         helpers: &Arc<Helpers>,
         blocks: Vec<Block>,
-        off_heap: *mut Word,
+        (off_heap, off_heap_bytes): (*mut Word, usize),
         evacuation: Evacuation,
         now: i64,
     ) -> Cycle {
         let stage = Stage::Evacuation(Desk::open(helpers, evacuation));
-        Cycle { left_at: now, left: 0, blocks, off_heap, stage }
+        Cycle { left_at: now, left: 0, blocks, off_heap, off_heap_bytes, stage }
     }
 
     /// Visits the blocks that are collected, and that of the copies when they are in use.
@@ -162,8 +193,7 @@ impl Cycle {
     }
 
     /// Goes on with the cycle, by at least `owed` words together with helpers. `slice` gives the slice for what is left
-    /// to this thread. `extension` are the blocks to which survivors went since the begin. `Ok`: only the end is
-    /// missing.
+    /// to this thread. `extension` are the blocks to which survivors went since the begin.
     ///
     /// # Safety
     /// The blocks consist of whole objects.
@@ -172,21 +202,30 @@ impl Cycle {
         owed: usize,
         slice: impl FnOnce(usize, Share) -> Slice<'a>,
         extension: &[Block],
-    ) -> Result<Finished, Box<Cycle>> {
+    ) -> Progress {
         let mut slice = match &self.stage {
             Stage::Evacuation(desk) => {
                 self.left = (self.left + owed).saturating_sub(desk.take_done());
-                // What helpers have not done in time is paid off beside what is owed now.
-                let mut slice = slice(owed + self.left.saturating_sub(owed).min(owed), Share::Whole);
-                match desk.advance(&mut slice, self.left > LEFT_TO_HELPERS) {
-                    Turn::Taken => return Err(self),
-                    Turn::Unfinished => {
-                        self.left = self.left.saturating_sub(2 * owed);
-                        return Err(self);
-                    }
-                    Turn::Done => {}
+                let behind = self.left.saturating_sub(LEFT_TO_HELPERS);
+                let most = owed.saturating_mul(2);
+                let mut paid = 0;
+                let begin = |in_place_of_helper| {
+                    paid = match in_place_of_helper {
+                        true => most.saturating_mul(behind.min(LEFT_TO_HELPERS)) / LEFT_TO_HELPERS,
+                        // What helpers have not done in time is paid off beside what is owed now.
+                        false => most.min(self.left),
+                    };
+                    slice(paid, Share::Whole)
+                };
+                let Some((is_done, slice)) = desk.advance(behind > 0, begin) else { return Progress::Goes(self) };
+                self.left = self.left.saturating_sub(paid);
+                if !is_done {
+                    return Progress::Goes(self);
                 }
-                let Some(evacuation) = desk.close() else { return Err(self) };
+                let Some(evacuation) = desk.close() else { return Progress::Goes(self) };
+                if evacuation.stays() {
+                    return Progress::Stays(self.stay(evacuation));
+                }
                 self.stage = Stage::Replacement(Box::new(Replacement::of(evacuation)));
                 slice
             }
@@ -200,9 +239,16 @@ impl Cycle {
             Stage::Evacuation(_) => false,
         };
         match self.stage {
-            Stage::Replacement(replacement) if done => Ok(Finished { blocks: self.blocks, replacement }),
-            _ => Err(self),
+            Stage::Replacement(replacement) if done => {
+                Progress::Copied(Finished { blocks: self.blocks, off_heap: self.off_heap, replacement })
+            }
+            _ => Progress::Goes(self),
         }
+    }
+
+    fn stay(self, evacuation: Evacuation) -> Stayed {
+        let Cycle { blocks, off_heap, off_heap_bytes, .. } = self;
+        Stayed { blocks, off_heap, off_heap_bytes, live: evacuation.live(), map: evacuation.end().1 }
     }
 }
 
@@ -242,7 +288,8 @@ impl Replacement {
                     return false;
                 }
                 slice.spend(16);
-                let Some(copy) = self.evacuation.copy_of(object.as_ptr()) else {
+                let whereabouts = self.evacuation.whereabouts(object.as_ptr());
+                if let Whereabouts::Dead = whereabouts {
                     let behind = next_off_heap(object.as_ptr());
                     match self.last.is_null() {
                         true => *off_heap = behind,
@@ -250,9 +297,10 @@ impl Replacement {
                     }
                     release_off_heap_part(object);
                     continue;
-                };
+                }
                 self.last = object.as_ptr();
                 self.copied_bytes += off_heap_bytes(object);
+                let Whereabouts::Copied(copy) = whereabouts else { continue };
                 set_next_off_heap(copy, self.copied_off_heap);
                 self.copied_off_heap = copy;
                 if self.copied_last.is_null() {
@@ -291,7 +339,11 @@ impl Replacement {
                 let header = Header::from_word(word);
                 return if header.is_opaque() { header.object_words() } else { 1 };
             }
-            *place = self.evacuation.forward(word);
+            let new = self.evacuation.forward(word);
+            // Most pointers lead elsewhere: what is not written stays clean in the caches.
+            if new != word {
+                *place = new;
+            }
         }
         1
     }
@@ -321,16 +373,32 @@ impl Finished {
         }
     }
 
+    /// Whether an object of the collected blocks stays where it is.
+    pub(super) fn stays(&self, object: *const Word) -> bool {
+        matches!(self.replacement.evacuation.whereabouts(object), Whereabouts::Stays)
+    }
+
     /// Phase 7: after the last pointer has been replaced.
     pub(super) fn end(self) -> Outcome {
-        let Replacement { evacuation, copied_off_heap, copied_last, copied_bytes, .. } = *self.replacement;
-        let (target, map) = evacuation.end();
-        Outcome {
-            freed: self.blocks,
-            target,
-            off_heap: (copied_off_heap, copied_last),
-            off_heap_bytes: copied_bytes,
-            map,
+        let (staying, live) = (self.replacement.evacuation.staying(), self.replacement.evacuation.live());
+        let (mut first, mut last) = (self.replacement.copied_off_heap, self.replacement.copied_last);
+        // Few, if anything stays.
+        let mut next = if staying > 0 { self.off_heap } else { null_mut() };
+        while let Some(object) = NonNull::new(next) {
+            // SAFETY: the list is this cycle's, of whole objects. Those of blocks that are freed are not used any more.
+            unsafe {
+                next = next_off_heap(object.as_ptr());
+                if self.stays(object.as_ptr()) {
+                    set_next_off_heap(object.as_ptr(), first);
+                    first = object.as_ptr();
+                    last = if last.is_null() { first } else { last };
+                }
+            }
         }
+        let Finished { mut blocks, replacement, .. } = self;
+        let off_heap_bytes = replacement.copied_bytes;
+        let (target, map) = replacement.evacuation.end();
+        let freed = blocks.split_off(staying);
+        Outcome { stayed: blocks, freed, live, target, off_heap: (first, last), off_heap_bytes, map }
     }
 }

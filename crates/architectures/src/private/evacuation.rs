@@ -10,20 +10,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use atoll_platform::Reservation;
 use atoll_term::{Header, Kind, Term, Word};
 
-use super::live_map::{GROUP, LiveMap};
+use super::live_map::{GROUP, LiveMap, Source};
 use super::old::Block;
 use super::slice::Slice;
 use crate::common::verify::{Part, Whose, violation};
 
-const P6: &str = "P6 (what is in use is marked in a cycle)";
+/// What it is worth to free a word, in words that are copied for it.
+const WORTH: i64 = 7;
+/// More blocks than these become one.
+const MOST_BLOCKS: usize = 64;
 
-/// Words up to which a new block has room for as much again as lives in it; for a quarter as much from four times these
-/// on.
-const ROOM: usize = 1 << 22;
+/// Which objects may stay where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Staying {
+    /// None.
+    Nothing,
+    /// All of them, or none.
+    AllOrNothing,
+    /// Those of the oldest blocks: no object there refers to one of a younger block.
+    Oldest,
+}
+
+const P6: &str = "P6 (what is in use is marked in a cycle)";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Mark,
+    Count,
     Sum,
     Copy,
     Done,
@@ -34,6 +47,35 @@ enum Phase {
 struct Run {
     at: *mut Word,
     words: usize,
+}
+
+/// Where an object of the collected blocks is.
+pub(super) enum Whereabouts {
+    /// It is dead, and its block will be freed.
+    Dead,
+    /// Where it was; it may be dead.
+    Stays,
+    /// Its copy is there.
+    Copied(*mut Word),
+}
+
+/// How many of the oldest blocks stay, given the words that live in each and its length. Of all ways to copy what lives
+/// in some of the youngest ones, the one that gains most.
+fn staying(may_stay: Staying, lives: &[usize], words: &[usize]) -> usize {
+    let may_stay = if lives.len() > MOST_BLOCKS { Staying::Nothing } else { may_stay };
+    let (mut gain, mut best, mut staying) = (0, 0, lives.len());
+    for age in (0..lives.len()).rev() {
+        gain += (words[age] - lives[age]) as i64 * WORTH - lives[age] as i64;
+        if gain > best {
+            (best, staying) = (gain, age);
+        }
+    }
+    match may_stay {
+        Staying::Nothing => 0,
+        Staying::AllOrNothing if gain > 0 => 0,
+        Staying::AllOrNothing => lives.len(),
+        Staying::Oldest => staying,
+    }
 }
 
 /// What lives in some blocks, on its way to a new one.
@@ -47,12 +89,15 @@ pub(super) struct Evacuation {
     /// Which source is summed or copied, and the group or word in it that is next.
     source: usize,
     next: usize,
-    /// Words that live.
-    live: usize,
+    /// Words that live in each source, the oldest first.
+    lives: Vec<usize>,
+    /// Which may stay, and how many of the oldest sources do.
+    may_stay: Staying,
+    staying: usize,
+    /// Words that live in the others.
+    moving: usize,
     /// Where they are copied.
     target: Block,
-    /// Least words of room in that block for what survives later.
-    slack: usize,
     /// Copied match contexts: from, to.
     contexts: Vec<(*const Word, *mut Word)>,
 }
@@ -62,9 +107,8 @@ pub(super) struct Evacuation {
 unsafe impl Send for Evacuation {}
 
 impl Evacuation {
-    /// Of these blocks. The caller marks the roots with [`Evacuation::mark_root`]. The new block will have room for at
-    /// least `slack` words beside what lives.
-    pub(super) fn new(whose: Whose, blocks: &[Block], slack: usize) -> Evacuation {
+    /// Of these blocks, the oldest first. The caller marks the roots with [`Evacuation::mark_root`].
+    pub(super) fn new(whose: Whose, blocks: &[Block], may_stay: Staying) -> Evacuation {
         let runs: Vec<(*mut Word, usize)> = blocks.iter().map(|block| (block.start, block.used())).collect();
         Evacuation {
             whose,
@@ -73,14 +117,38 @@ impl Evacuation {
             pending: Vec::new(),
             source: 0,
             next: 0,
-            live: 0,
+            lives: vec![0; blocks.len()],
+            may_stay,
+            staying: 0,
+            moving: 0,
             target: Block::NONE,
-            slack,
             contexts: Vec::new(),
         }
     }
 
-    /// Whether all is copied.
+    /// Words that live, when all are marked and counted.
+    pub(super) fn live(&self) -> usize {
+        self.lives.iter().sum()
+    }
+
+    /// How many of the oldest blocks stay as they are.
+    pub(super) fn staying(&self) -> usize {
+        self.staying
+    }
+
+    /// Whether it is done without a copy of anything, because nearly all lives.
+    pub(super) fn stays(&self) -> bool {
+        self.staying > 0 && self.staying == self.lives.len()
+    }
+
+    /// Decides which blocks stay, so that the words that are freed are worth those that are copied.
+    fn decide(&mut self) {
+        let mut words = vec![0; self.lives.len()];
+        self.map.sources().iter().for_each(|source| words[source.age] = source.words);
+        self.staying = staying(self.may_stay, &self.lives, &words);
+    }
+
+    /// Whether all is copied, or stays.
     pub(super) fn is_done(&self) -> bool {
         self.phase == Phase::Done
     }
@@ -167,7 +235,7 @@ impl Evacuation {
         (!header.is_opaque()).then(|| Run { at: at.wrapping_add(1), words: header.arity() })
     }
 
-    /// Goes on; true: all is copied.
+    /// Goes on; true: all is copied, or stays.
     ///
     /// # Safety
     /// The collected blocks consist of whole objects.
@@ -176,7 +244,8 @@ impl Evacuation {
             // SAFETY: as the caller's.
             let (done, next) = unsafe {
                 match self.phase {
-                    Phase::Mark => (self.scan_pending(slice), Phase::Sum),
+                    Phase::Mark => (self.scan_pending(slice), Phase::Count),
+                    Phase::Count => (self.count(slice), Phase::Sum),
                     Phase::Sum => (self.sum(slice), Phase::Copy),
                     Phase::Copy => (self.copy(slice), Phase::Done),
                     Phase::Done => return true,
@@ -187,8 +256,15 @@ impl Evacuation {
             }
             self.phase = next;
             (self.source, self.next) = (0, 0);
+            if next == Phase::Sum {
+                self.decide();
+                if self.stays() {
+                    self.phase = Phase::Done;
+                }
+            }
             if next == Phase::Copy {
-                self.target = Block::new(self.live + (self.live / 4).max(self.live.min(ROOM)).max(self.slack));
+                let words = self.moving;
+                self.target = if words > 0 { Block::new(words, words) } else { Block::NONE };
             }
         }
     }
@@ -217,15 +293,32 @@ impl Evacuation {
         true
     }
 
-    /// Phase 3.
+    /// Phase 3: what lives in each source.
+    fn count(&mut self, slice: &mut Slice<'_>) -> bool {
+        self.each_group(slice, |evacuation, source, group| {
+            evacuation.lives[source.age] += evacuation.map.live_in(group);
+        })
+    }
+
+    /// Phase 3: where what moves is to lie.
     fn sum(&mut self, slice: &mut Slice<'_>) -> bool {
+        self.each_group(slice, |evacuation, source, group| {
+            if source.age < evacuation.staying {
+                evacuation.map.leave_group(group);
+            } else {
+                evacuation.moving = evacuation.map.count_group(group, evacuation.moving);
+            }
+        })
+    }
+
+    fn each_group(&mut self, slice: &mut Slice<'_>, mut visit: impl FnMut(&mut Self, Source, usize)) -> bool {
         while let Some(source) = self.map.sources().get(self.source).copied() {
             while self.next < source.words.div_ceil(GROUP) {
                 if slice.is_over() {
                     return false;
                 }
                 slice.spend(GROUP / 16);
-                self.live = self.map.count_group(source.group + self.next, self.live);
+                visit(self, source, source.group + self.next);
                 self.next += 1;
             }
             self.source += 1;
@@ -234,11 +327,15 @@ impl Evacuation {
         true
     }
 
-    /// Where the copy of an object of the collected blocks lies; `None`: the object is dead. All is copied.
+    /// Where an object of the collected blocks is, now that all is copied.
     #[inline(always)]
-    pub(super) fn copy_of(&self, object: *const Word) -> Option<*mut Word> {
-        let bit = self.map.bit(object.cast_mut()).filter(|bit| self.map.is_live(*bit))?;
-        Some(self.target.start.wrapping_add(self.map.words_before(bit)))
+    pub(super) fn whereabouts(&self, object: *const Word) -> Whereabouts {
+        let Some(bit) = self.map.bit(object) else { return Whereabouts::Dead };
+        match self.map.words_before(bit) {
+            None => Whereabouts::Stays,
+            Some(words) if self.map.is_live(bit) => Whereabouts::Copied(self.target.start.wrapping_add(words)),
+            Some(_) => Whereabouts::Dead,
+        }
     }
 
     /// The word with the new address of what it refers to.
@@ -253,14 +350,15 @@ impl Evacuation {
         if !self.map.is_live(bit) {
             violation(P6, self.whose, Part::Object(term.pointer()), term.pointer(), word);
         }
+        let Some(words) = self.map.words_before(bit) else { return word };
         // SAFETY: as above.
-        unsafe { term.with_pointer(self.target.start.wrapping_add(self.map.words_before(bit))) }.word()
+        unsafe { term.with_pointer(self.target.start.wrapping_add(words)) }.word()
     }
 
     /// Phase 4.
     unsafe fn copy(&mut self, slice: &mut Slice<'_>) -> bool {
         while let Some(source) = self.map.sources().get(self.source).copied() {
-            while self.next < source.words {
+            while source.age >= self.staying && self.next < source.words {
                 if slice.is_over() {
                     return false;
                 }
@@ -282,7 +380,7 @@ impl Evacuation {
             self.source += 1;
             self.next = 0;
         }
-        debug_assert_eq!(self.target.used(), self.live);
+        debug_assert_eq!(self.target.used(), self.moving);
         true
     }
 
@@ -330,12 +428,33 @@ mod tests {
     use crate::common::verify::expected::{cons_to, sees};
     use atoll_heap::Mutator;
 
+    #[test]
+    fn what_is_freed_is_worth_what_is_copied() {
+        let of = |may_stay, lives: &[usize], words: &[usize]| staying(may_stay, lives, words);
+        let [old, rest] = [(500, 500), (0, 60)];
+        for (lives, words, expected) in [
+            (vec![old.0, rest.0], vec![old.1, rest.1], 1),
+            (vec![old.0, 1, rest.0, 50], vec![old.1, 1, rest.1, 50], 2),
+            (vec![rest.0, old.0], vec![rest.1, old.1], 2),
+            (vec![rest.0, old.0, rest.0], vec![rest.1, old.1, rest.1], 2),
+            (vec![80, 80], vec![100, 100], 0),
+            (vec![90, 90], vec![100, 100], 2),
+            (vec![0], vec![0], 1),
+        ] {
+            assert_eq!(of(Staying::Oldest, &lives, &words), expected, "{lives:?} of {words:?}");
+            assert_eq!(of(Staying::Nothing, &lives, &words), 0);
+        }
+        assert_eq!(of(Staying::AllOrNothing, &[500, 0], &[500, 60]), 2);
+        assert_eq!(of(Staying::AllOrNothing, &[500, 0], &[500, 80]), 0);
+        assert_eq!(of(Staying::Oldest, &[10; MOST_BLOCKS + 1], &[10; MOST_BLOCKS + 1]), 0);
+    }
+
     /// A root that nothing has marked is a root that was forgotten.
     #[test]
     fn what_was_not_marked_is_not_forwarded() {
         crate::tests::enter();
         let mutator = Mutator::empty();
-        let mut block = Block::new(2);
+        let mut block = Block::new(2, 2);
         // SAFETY: the block has room for two words.
         unsafe {
             *block.top = Term::NIL.word();
@@ -343,7 +462,7 @@ mod tests {
         }
         block.top = block.top.wrapping_add(2);
         let mut root = cons_to(block.start).word();
-        let evacuation = Evacuation::new(Whose::Process(&raw const mutator), &[block], 0);
+        let evacuation = Evacuation::new(Whose::Process(&raw const mutator), &[block], Staying::Nothing);
         let report = sees("P6", || root = evacuation.forward(root));
         assert!(report.contains("in the cons at"), "{report}");
         // SAFETY: nobody uses the blocks any more.

@@ -83,15 +83,6 @@ pub(super) struct Desk {
     done: AtomicUsize,
 }
 
-/// What the process's own thread does at a desk.
-pub(super) enum Turn {
-    /// A helper sits there.
-    Taken,
-    Unfinished,
-    /// All is copied.
-    Done,
-}
-
 impl Desk {
     /// A desk where helpers find this evacuation.
     pub(super) fn open(helpers: &Arc<Helpers>, evacuation: Evacuation) -> Arc<Desk> {
@@ -130,13 +121,17 @@ impl Desk {
         }
     }
 
-    /// The process works for a slice; if a helper sits there, only when it `must`.
-    pub(super) fn advance(&self, slice: &mut Slice<'_>, must: bool) -> Turn {
-        let guard = if must { Some(self.lock()) } else { self.try_lock() };
-        let Some(mut guard) = guard else { return Turn::Taken };
+    /// The process works for a slice, which is told whether it takes the place of a helper; if one sits there, only
+    /// when it `must`. Whether all is copied, and what is left of the slice; `None`: a helper sits there.
+    pub(super) fn advance<'a>(&self, must: bool, slice: impl FnOnce(bool) -> Slice<'a>) -> Option<(bool, Slice<'a>)> {
+        let (mut guard, mut slice) = match self.try_lock() {
+            Some(guard) => (guard, slice(false)),
+            None if must => (self.lock(), slice(true)),
+            None => return None,
+        };
         // SAFETY: a cycle's blocks consist of whole objects.
-        let done = guard.as_mut().is_none_or(|evacuation| unsafe { evacuation.advance(slice) });
-        if done { Turn::Done } else { Turn::Unfinished }
+        let done = guard.as_mut().is_none_or(|evacuation| unsafe { evacuation.advance(&mut slice) });
+        Some((done, slice))
     }
 
     /// A helper works; whether the evacuation is done. `None`: the desk is taken, or there is nothing to do.

@@ -17,12 +17,90 @@ pub(super) struct Source {
     pub(super) words: usize,
     /// The group of its first word.
     pub(super) group: usize,
+    /// Its place among the runs that the map was made of.
+    pub(super) age: usize,
+}
+
+/// In front of a group: its words stay where they are.
+const STAYS: u32 = u32::MAX;
+
+impl Source {
+    /// The bit of an address, if it lies in this run.
+    #[inline(always)]
+    fn bit(&self, address: usize) -> Option<usize> {
+        let offset = address.wrapping_sub(self.start) / WORD_BYTES;
+        (offset < self.words).then_some(self.group * GROUP + offset)
+    }
+}
+
+/// Least bytes of address space that one entry of [`Finder`] stands for, as a binary logarithm.
+const LEAST_GRANULE: u32 = 16;
+/// The granules become larger when there would be more of them.
+const MOST_GRANULES: usize = 1024;
+
+/// Finds the run in which an address lies: a heap that has grown for long has dozens.
+#[derive(Debug)]
+struct Finder {
+    /// The runs by address.
+    sources: Vec<Source>,
+    granule: u32,
+    /// A hash table, at most half full: the number of a granule, and the first run that ends behind its first byte.
+    entries: Vec<Option<(u32, u32)>>,
+}
+
+impl Finder {
+    fn new(mut sources: Vec<Source>) -> Finder {
+        sources.retain(|source| source.words > 0);
+        sources.sort_by_key(|source| source.start);
+        let mut granule = LEAST_GRANULE;
+        let granules = |granule: u32| {
+            let of = move |source: &Source| {
+                let last = source.start + source.words * WORD_BYTES - 1;
+                (source.start >> granule) as u32..=(last >> granule) as u32
+            };
+            sources.iter().map(of)
+        };
+        while granules(granule).map(Iterator::count).sum::<usize>() > MOST_GRANULES.max(2 * sources.len()) {
+            granule += 1;
+        }
+        let count = granules(granule).map(Iterator::count).sum::<usize>();
+        let mut entries = vec![None; (2 * count).next_power_of_two()];
+        for (index, numbers) in granules(granule).enumerate() {
+            for number in numbers {
+                let place = Finder::place(&entries, number);
+                entries[place].get_or_insert((number, index as u32));
+            }
+        }
+        Finder { sources, granule, entries }
+    }
+
+    /// Where the entry of a granule is, or would be.
+    #[inline(always)]
+    fn place(entries: &[Option<(u32, u32)>], number: u32) -> usize {
+        let mask = entries.len() - 1;
+        let mut place = number.wrapping_mul(0x9E37_79B1) as usize >> 8 & mask;
+        while entries[place].is_some_and(|(found, _)| found != number) {
+            place = (place + 1) & mask;
+        }
+        place
+    }
+
+    /// The bit of an address that lies in one of the runs.
+    #[inline]
+    fn bit(&self, address: usize) -> Option<usize> {
+        let place = Finder::place(&self.entries, (address >> self.granule) as u32);
+        let (_, first) = self.entries[place]?;
+        let from = self.sources[first as usize..].iter().take_while(|source| source.start <= address);
+        from.filter_map(|source| source.bit(address)).next()
+    }
 }
 
 /// The map.
 #[derive(Debug)]
 pub(super) struct LiveMap {
+    /// The runs, the longest first.
     sources: Vec<Source>,
+    finder: Finder,
     groups: usize,
     /// For each group its bits, and behind all of those for each group the live words in front of it. The system gives
     /// each page, filled with zeroes, when it is first touched: filling all of it at once would be a long pause.
@@ -37,9 +115,9 @@ impl LiveMap {
         let mut sources = Vec::with_capacity(runs.len());
         let mut group = 0;
         let (mut lowest, mut highest) = (usize::MAX, 0);
-        for (start, words) in runs {
+        for (age, (start, words)) in runs.iter().enumerate() {
             let start = *start as usize;
-            sources.push(Source { start, words: *words, group });
+            sources.push(Source { start, words: *words, group, age });
             group += words.div_ceil(GROUP);
             lowest = lowest.min(start);
             highest = highest.max(start + words * WORD_BYTES);
@@ -49,7 +127,7 @@ impl LiveMap {
         let bytes = highest.saturating_sub(lowest);
         let size = group * (size_of::<u64>() + size_of::<u32>());
         let memory = Reservation::new(size).unwrap_or_else(|_| out_of_memory(size));
-        LiveMap { sources, groups: group, memory, lowest, bytes }
+        LiveMap { finder: Finder::new(sources.clone()), sources, groups: group, memory, lowest, bytes }
     }
 
     /// The map's memory, which takes a while to give back.
@@ -88,13 +166,7 @@ impl LiveMap {
         if address.wrapping_sub(self.lowest) >= self.bytes {
             return None;
         }
-        for source in &self.sources {
-            let offset = address.wrapping_sub(source.start) / WORD_BYTES;
-            if offset < source.words {
-                return Some(source.group * GROUP + offset);
-            }
-        }
-        None
+        self.sources.first()?.bit(address).or_else(|| self.finder.bit(address))
     }
 
     #[inline(always)]
@@ -124,29 +196,60 @@ impl LiveMap {
         }
     }
 
-    /// Counts the live words of the next group, in the order of the sources; to be called once for each group.
+    /// Live words of a group.
+    pub(super) fn live_in(&self, group: usize) -> usize {
+        self.bits()[group].count_ones() as usize
+    }
+
+    /// The words of this group stay where they are.
+    pub(super) fn leave_group(&mut self, group: usize) {
+        assert!(group < self.groups);
+        // SAFETY: the group is one of the map's, and the reference to the map is unique.
+        unsafe { self.before().add(group).write(STAYS) };
+    }
+
+    /// Counts the live words of the next group that moves, in the order of the sources; to be called once for each.
     pub(super) fn count_group(&mut self, group: usize, before: usize) -> usize {
-        let live = self.bits()[group].count_ones() as usize;
+        let live = self.live_in(group);
         // SAFETY: the group is one of the map's, as its bits have just been found, and the reference to the map is
         // unique.
         unsafe { self.before().add(group).write(before as u32) };
         before + live
     }
 
-    /// Live words in front of a live word.
+    /// Live words that move in front of a live word; `None`: it stays where it is.
     #[inline(always)]
-    pub(super) fn words_before(&self, bit: usize) -> usize {
+    pub(super) fn words_before(&self, bit: usize) -> Option<usize> {
         let group = bit / GROUP;
         let below = self.bits()[group] & !(u64::MAX << (bit % GROUP));
         // SAFETY: the group is one of the map's, as its bits have just been found.
         let before = unsafe { self.before().add(group).read() };
-        before as usize + below.count_ones() as usize
+        (before != STAYS).then_some(before as usize + below.count_ones() as usize)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_found_in_its_run() {
+        // Short runs in one granule, runs that share one at their ends, and one of many granules.
+        let runs = [(0x7F00_0000_0000, 3), (0x7F00_0000_0100, 5), (0x7F00_0000_FFF8, 20_000), (0x10_0000, 40 << 20)];
+        let map = LiveMap::new(&runs.map(|(start, words)| (start as *mut Word, words)));
+        let mut bits = std::collections::HashSet::new();
+        for (start, words) in runs {
+            for word in [0, 1, words / 2, words - 1] {
+                let bit = map.bit((start + word * WORD_BYTES) as *const Word).expect("it lies in the run");
+                let first = map.bit(start as *const Word).unwrap();
+                assert_eq!(bit - first, word);
+                bits.insert(bit);
+            }
+            assert_eq!(map.bit((start - WORD_BYTES) as *const Word), None);
+            assert_eq!(map.bit((start + words * WORD_BYTES) as *const Word), None);
+        }
+        assert_eq!(bits.len(), 3 + 4 + 4 + 4);
+    }
 
     #[test]
     fn live_words_are_counted_across_groups_and_runs() {
@@ -168,8 +271,10 @@ mod tests {
             }
         }
         assert_eq!(total, 152);
-        let before = |start: *mut Word, at| map.words_before(map.bit(start.wrapping_add(at)).unwrap());
-        assert_eq!([before(large, 0), before(large, 62), before(large, 201), before(large, 299)], [0, 1, 140, 141]);
-        assert_eq!([before(small, 60), before(small, 64), before(small, 69)], [142, 146, 151]);
+        let before = |map: &LiveMap, start: *mut Word, at| map.words_before(map.bit(start.wrapping_add(at)).unwrap());
+        assert_eq!([0, 62, 201, 299].map(|at| before(&map, large, at)), [0, 1, 140, 141].map(Some));
+        assert_eq!([60, 64, 69].map(|at| before(&map, small, at)), [142, 146, 151].map(Some));
+        (0..5).for_each(|group| map.leave_group(map.sources()[0].group + group));
+        assert_eq!([before(&map, large, 62), before(&map, small, 60)], [None, Some(142)]);
     }
 }

@@ -102,6 +102,7 @@ pub(super) fn collect(
     state.high_water = top;
     state.minors = 0;
     let live = blocks::words_between(block_start, top);
+    state.found_living(live, before);
     if !sliced::settle(limits, mutator, need) {
         resize(mutator, need, SHRINK_FACTOR, live * 4 > before * 3, roots);
     }

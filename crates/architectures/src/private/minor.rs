@@ -9,7 +9,7 @@ use super::old::Block;
 use super::phases::{
     Need, Roots, check_limit, copy, fragment_ranges, move_stack_to, replace_block, resize, resize_large,
 };
-use super::state::State;
+use super::state::{State, TELLING};
 use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
 use crate::common::report::Report;
@@ -43,12 +43,11 @@ impl Policy for Young {
 const AT_ONCE: u8 = 6;
 /// In larger old generations objects are left more time to die: what becomes old too early costs whole cycles.
 const LARGEST: usize = 1 << 22;
-/// Fewest words that tell whether it is so.
-const TELLING: usize = 1024;
 
 /// In large heaps, objects become old when they have survived twice. Where nearly all that survived once survives
 /// again, as while a program builds what it keeps, the first time is enough: each is copied once then, not twice. Every
-/// few collections it is looked at again.
+/// few collections it is looked at again. Where nearly all that is new survives, nothing has to be looked at again: the
+/// next collection tells.
 pub(super) fn tenure(mutator: &mut Mutator) {
     // An object may refer to a fragment, which does not become old.
     if !mutator.fragments.is_null() {
@@ -56,10 +55,11 @@ pub(super) fn tenure(mutator: &mut Mutator) {
     }
     let top = mutator.top;
     let state = State::of_mut(mutator);
-    if let Some(old) = state.old_mut().filter(|old| old.at_once > 0 && old.used() < LARGEST) {
+    if !state.grows() {
+        let Some(old) = state.old_mut().filter(|old| old.at_once > 0 && old.used() < LARGEST) else { return };
         old.at_once -= 1;
-        state.high_water = top;
     }
+    state.high_water = top;
 }
 
 /// Sizes in a large heap.
@@ -88,7 +88,12 @@ pub(super) fn collect(
     let before = used + fragment_words;
     let most = before + mutator.stack_words();
     let most_young = if large.is_some() { most - mature } else { most };
-    let mut wanted = block.max(most_young).max(state.options().minimum_words);
+    let at_least = match &large {
+        // The block may become smaller.
+        Some(large) if state.grows() => most_young + large.nursery,
+        _ => block,
+    };
+    let mut wanted = at_least.max(most_young).max(state.options().minimum_words);
     let growth = state.growth();
     match &large {
         Some(large) if large.must || need.words > wanted / 4 => wanted = wanted.max(most_young + need.words),
@@ -114,7 +119,8 @@ pub(super) fn collect(
     let block_start = move_stack_to(mutator, new_block, new_words);
     let state = State::of_mut(mutator);
     if new_old > 0 {
-        state.some_old().aim_at(Block::new(new_old));
+        let least = if is_large { mature.max(new_old - new_old / 4) } else { new_old };
+        state.some_old().aim_at(Block::new(least, new_old));
     }
     let old_top = state.old().map_or(null_mut(), |old| old.target.top);
     let policy =
@@ -153,6 +159,7 @@ pub(super) fn collect(
 
     let live = blocks::words_between(block_start, top.0);
     let promoted = blocks::words_between(old_top, top.1);
+    State::of_mut(mutator).found_living(live + promoted, before);
     let enough = live + mutator.stack_words() + need.words <= new_words;
     match large {
         Some(large) if enough => resize_large(mutator, need, large.nursery, roots),

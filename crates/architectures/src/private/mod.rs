@@ -26,17 +26,20 @@
 //! (`first.rs`), of the size that is expected (`expected.rs`).
 //!
 //! Large heaps (`sliced.rs`) have minor collections only, each followed by a slice of a cycle (`cycle.rs`) if one is
-//! under way.
+//! under way. A heap in which nearly all lives, as while a program builds what it keeps, is large sooner, and has a
+//! short young generation that becomes old at once. Other threads make the pages of what becomes old (`ahead.rs`).
 //!
 //! Invariants (`verify.rs`):
 //! * P1: a pointer on the stack, in a root or in the young generation leads to the process's own generations or to
 //!   the immovable range.
-//! * P2: a pointer in the old generation leads to the old generation or to the immovable range.
+//! * P2: a pointer in a block of the old generation leads to the same block, to one in which objects became old before,
+//!   or to the immovable range.
 //! * P3: the block holds heap and stack apart, and as much free room between them as was asked for.
 //! * P4: the off-heap lists name each handle of the heap once.
 //! * P5: no fragments are left.
 //! * P6: what is in use is marked when a cycle has marked everything.
 
+mod ahead;
 pub(crate) mod collect;
 mod cycle;
 mod evacuation;
@@ -283,11 +286,11 @@ impl Architecture for Private {
 
 impl IdleWork for Private {
     unsafe fn work(&self) -> bool {
-        self.sliced.helpers().help((self.base.settings.max_pause / HELP).as_nanos() as i64)
+        self.sliced.help((self.base.settings.max_pause / HELP).as_nanos() as i64)
     }
 
     fn is_waiting(&self) -> bool {
-        self.sliced.helpers().are_wanted()
+        self.sliced.is_help_wanted()
     }
 }
 

@@ -9,7 +9,7 @@ use atoll_platform::{Reservation, discard_in_portions, threads};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::cycle::Cycle;
-use crate::common::blocks;
+use crate::common::{blocks, spares};
 
 /// Words of a block above which it is given back by another thread.
 const FREED_APART: usize = 1 << 19;
@@ -36,9 +36,10 @@ pub(super) struct Block {
 impl Block {
     pub(super) const NONE: Block = Block::of(null_mut(), null_mut(), 0);
 
-    pub(super) fn new(words: usize) -> Block {
-        let is_mapped = words > FREED_IN_PORTIONS;
-        let start = if is_mapped { blocks::map(words) } else { blocks::allocate(words) };
+    /// A block of at least `least` words, about as many as are wanted.
+    pub(super) fn new(least: usize, wanted: usize) -> Block {
+        let is_mapped = wanted > FREED_IN_PORTIONS;
+        let (start, words) = if is_mapped { spares::map(least, wanted) } else { (blocks::allocate(wanted), wanted) };
         Block { start, top: start, words, is_mapped }
     }
 
@@ -63,7 +64,7 @@ impl Block {
         // SAFETY: as the caller's.
         unsafe {
             match self.is_mapped {
-                true => blocks::unmap(self.start, self.words),
+                true => spares::unmap(self.start, self.words),
                 false => blocks::free(self.start, self.words),
             }
         }
@@ -77,7 +78,7 @@ unsafe impl Send for Block {}
 pub(super) struct Old {
     /// Where survivors go.
     pub(super) target: Block,
-    /// Full blocks, in the order in which they became full.
+    /// Full blocks, in the order in which their objects became old: none refers to an object of a later one.
     pub(super) others: Vec<Block>,
     /// Objects in these blocks with off-heap parts.
     pub(super) off_heap: *mut Word,
@@ -85,13 +86,16 @@ pub(super) struct Old {
     pub(super) off_heap_bytes: usize,
     /// The collection under way. It has the blocks that it collects, with their objects.
     pub(super) cycle: Option<Box<Cycle>>,
+    /// Address up to which the target has pages, or has been asked to have them (`ahead.rs`).
+    pub(super) paged: usize,
     /// In so many minor collections from now on, all that survives becomes old at once.
     pub(super) at_once: u8,
 }
 
 impl Old {
     pub(super) fn new(target: Block) -> Old {
-        Old { target, others: Vec::new(), off_heap: null_mut(), off_heap_bytes: 0, cycle: None, at_once: 0 }
+        let others = Vec::new();
+        Old { target, others, off_heap: null_mut(), off_heap_bytes: 0, cycle: None, paged: 0, at_once: 0 }
     }
 
     /// Whether other threads may read the objects.
@@ -103,7 +107,7 @@ impl Old {
     pub(super) fn give_up_cycle(&mut self) {
         if let Some(cycle) = self.cycle.take() {
             let (blocks, off_heap) = cycle.give_up();
-            self.others.extend(blocks);
+            self.put_in_front(blocks);
             // SAFETY: both lists are this process's, of whole objects.
             unsafe { join_off_heap(&mut self.off_heap, off_heap) }
         }
@@ -132,6 +136,12 @@ impl Old {
         words
     }
 
+    /// These blocks are older than all others.
+    pub(super) fn put_in_front(&mut self, mut blocks: Vec<Block>) {
+        blocks.append(&mut self.others);
+        self.others = blocks;
+    }
+
     /// Survivors go to another block from now on.
     pub(super) fn aim_at(&mut self, block: Block) {
         let before = std::mem::replace(&mut self.target, block);
@@ -155,16 +165,20 @@ impl Old {
     }
 }
 
-/// Gives blocks back, and the map of a cycle. What is large is given back by a thread of its own, in portions: the
-/// system takes tens of milliseconds for it.
+/// Gives blocks back, and the map of a cycle. What is large and not kept (`spares.rs`) is given back by a thread of its
+/// own, in portions: the system takes tens of milliseconds for it.
 ///
 /// # Safety
 /// Nobody uses their objects any more.
 pub(super) unsafe fn free_apart(blocks: Vec<Block>, map: Option<Reservation>) {
-    let (large, small): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| block.words > FREED_APART);
+    let is_large = |block: &Block| block.words > FREED_APART && !block.is_mapped;
+    let (large, small): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(is_large);
     for block in small {
         // SAFETY: as the caller's.
         unsafe { block.free() }
+    }
+    if let Some(map) = map {
+        spares::discard(map);
     }
     if large.is_empty() {
         return;
@@ -182,14 +196,7 @@ pub(super) unsafe fn free_apart(blocks: Vec<Block>, map: Option<Reservation>) {
         }
     };
     let theirs = large.clone();
-    let work = move || {
-        free(&theirs);
-        if let Some(map) = map {
-            // SAFETY: nobody uses the map any more.
-            unsafe { discard_in_portions(map.start(), map.bytes()) }
-        }
-    };
-    if threads::start(Builder::new().name("memory".into()), work).is_err() {
+    if threads::start(Builder::new().name("memory".into()), move || free(&theirs)).is_err() {
         free(&large);
     }
 }

@@ -262,7 +262,7 @@ pub(super) fn resize_large(mutator: &mut Mutator, need: Need, nursery: usize, ro
     let nursery = nursery.max(roots.room(state));
     let room = nursery.max(need.words);
     let wanted = fibonacci::at_least((used + room).max(state.options().minimum_words));
-    State::of_mut(mutator).set_growth(if block < used + nursery / 2 { nursery } else { 0 });
+    State::of_mut(mutator).set_growth(if block < used + nursery / 4 * 3 { nursery } else { 0 });
     if block > used + 2 * room && wanted < block {
         shrink(mutator, block, wanted, roots);
     }

@@ -5,14 +5,18 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use atoll_heap::{HeapFull, Mutator, counters, each_off_heap, join_off_heap, off_heap_bytes, set_next_off_heap};
+use atoll_heap::{
+    HeapFull, Mutator, counters, each_off_heap, join_off_heap, next_off_heap, off_heap_bytes, set_next_off_heap,
+};
 use atoll_platform::clock::monotonic;
+use atoll_term::Word;
 
-use super::cycle::{Cycle, Finished, Share};
-use super::evacuation::Evacuation;
+use super::ahead::Ahead;
+use super::cycle::{Cycle, Finished, Progress, Share, Stayed};
+use super::evacuation::{Evacuation, Staying};
 use super::helpers::Helpers;
 use super::minor;
-use super::old::{Block, free_apart};
+use super::old::{Block, Old, free_apart};
 use super::phases::{Need, Roots, each_fragment, move_stack};
 use super::slice::Slice;
 use super::state::State;
@@ -23,10 +27,17 @@ use crate::common::{blocks, fibonacci};
 /// Words of the young generation that are free after a minor collection of a large heap, if the stack is not larger.
 /// Miri keeps notes of each word.
 const NURSERY: usize = if cfg!(miri) { 89 } else { 121_393 };
+/// The part of these words that is free while nearly all survives: then it is their number that makes stops long.
+const GROWING: usize = 8;
+/// Words that live up to which there is room for as many to become old before the next cycle; for a quarter as many
+/// from four times these on.
+const ROOM: usize = 1 << 22;
 /// Words to be done in a cycle for each word that survives into the old generation meanwhile.
 const PACE: usize = 2;
 /// Least part of the heap that a block for survivors during a cycle has.
 const EXTENSION_PART: usize = 8;
+/// Objects with off-heap parts that are looked through at once.
+const FEW: usize = 1024;
 /// Heaps with more words than this have no cycles: the counts of live words are short.
 const TOO_LARGE: usize = u32::MAX as usize;
 
@@ -39,6 +50,7 @@ pub(super) struct Limits {
     nanoseconds: AtomicI64,
     step: AtomicUsize,
     helpers: Arc<Helpers>,
+    ahead: Ahead,
 }
 
 impl Limits {
@@ -50,6 +62,7 @@ impl Limits {
             nanoseconds: AtomicI64::new(500_000),
             step: AtomicUsize::new(1024),
             helpers: Arc::default(),
+            ahead: Ahead::default(),
         }
     }
 
@@ -59,15 +72,27 @@ impl Limits {
         self.step.store(step.max(1), Ordering::Relaxed);
     }
 
-    /// What other threads do for cycles.
-    pub(super) fn helpers(&self) -> &Helpers {
-        &self.helpers
+    /// Does something for large heaps on a thread that has nothing else to do, for about so many nanoseconds. Whether
+    /// there was something to do.
+    pub(super) fn help(&self, nanoseconds: i64) -> bool {
+        self.ahead.work() || self.helpers.help(nanoseconds)
+    }
+
+    /// Whether there is something to do.
+    pub(super) fn is_help_wanted(&self) -> bool {
+        self.ahead.is_waiting() || self.helpers.are_wanted()
     }
 
     /// Words of a large heap. Under `--gc-stress`, so few that many programs have large heaps.
     pub(super) fn above(&self) -> usize {
         let above = self.above.load(Ordering::Relaxed);
         if self.stressed { above.min(8_192) } else { above }
+    }
+
+    /// Words from which on this heap is a large one: an eighth of what others have while it grows, because each
+    /// collection of a small one copies all of it.
+    fn above_of(&self, state: &State) -> usize {
+        if state.grows() { self.above() / 8 } else { self.above() }
     }
 
     /// A slice, no longer than so many nanoseconds, unless more is owed.
@@ -80,8 +105,8 @@ impl Limits {
         Slice::new(until, owed, self.step.load(Ordering::Relaxed))
     }
 
-    fn nursery(&self) -> usize {
-        NURSERY.min(self.above() / 4)
+    fn nursery(&self, grows: bool) -> usize {
+        NURSERY.min(self.above() / 4) / if grows { GROWING } else { 1 }
     }
 }
 
@@ -95,8 +120,8 @@ pub(super) fn concerns(limits: &Limits, mutator: &Mutator) -> bool {
     let mature = blocks::words_between(mutator.block, state.high_water);
     match state.old() {
         Some(old) if old.cycle.is_some() => true,
-        Some(old) => (limits.above()..TOO_LARGE).contains(&(mature + old.used())),
-        None => mature >= limits.above(),
+        Some(old) => (limits.above_of(state)..TOO_LARGE).contains(&(mature + old.used())),
+        None => mature >= limits.above_of(state),
     }
 }
 
@@ -125,13 +150,17 @@ pub(super) fn collect(
     let active = state.old().is_some_and(|old| old.cycle.is_some());
     let full = state.old().is_none_or(|old| mature > old.target.free_words());
     let pressed = state.old().is_some_and(|old| old.off_heap_bytes > state.off_heap_limit());
-    let due = !active && (full && state.old().is_some() || pressed || state.minors >= state.options().full_sweep_after);
+    let swept = state.minors >= state.options().full_sweep_after;
+    let due = !active && (full && state.old().is_some() || pressed || swept);
 
-    let nursery = limits.nursery().max(mutator.stack_words()).max(need.words);
-    if full && mature >= limits.above() && mutator.fragments.is_null() {
+    let nursery = limits.nursery(state.grows()).max(mutator.stack_words()).max(need.words);
+    if full && mature >= limits.above_of(state) && mutator.fragments.is_null() {
         let used = blocks::words_between(mutator.block, mutator.top);
         adopt(mutator, nursery);
         let state = State::of_mut(mutator);
+        if state.grows() {
+            make_room(limits, state.some_old(), used);
+        }
         state.minors = state.minors.saturating_add(1);
         report(mutator, false, started, used, used);
     } else {
@@ -156,11 +185,14 @@ pub(super) fn collect(
     let promoted = old.used() - before.0 + old.off_heap_bytes.saturating_sub(before.1) / size_of::<usize>();
     let collected = monotonic();
     if due {
-        begin(limits, mutator, roots);
+        let whole = pressed || swept;
+        begin(limits, mutator, roots, whole);
     }
     if active || due {
         advance(limits, mutator, roots, PACE * promoted, Stop { started, collected });
     }
+    let old = State::of_mut(mutator).some_old();
+    old.paged = limits.ahead.reach(&old.target, old.paged);
     Ok(())
 }
 
@@ -195,21 +227,25 @@ pub(super) fn settle(limits: &Limits, mutator: &mut Mutator, need: Need) -> bool
     if need.exact || used < limits.above() || state.options().maximum_words != 0 {
         return false;
     }
-    adopt(mutator, limits.nursery().max(mutator.stack_words()).max(need.words));
+    adopt(mutator, limits.nursery(false).max(mutator.stack_words()).max(need.words));
     // All of them are counted as those that lived after this collection.
     State::of_mut(mutator).some_old().off_heap_bytes = 0;
     true
 }
 
-/// Begins a cycle over the whole old generation.
-fn begin(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>) {
+/// Begins a cycle over the whole old generation, all of which is to be copied, or what is worth it.
+fn begin(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>, whole: bool) {
     let (heap, top) = (mutator.block, mutator.top);
     let old = State::of_mut(mutator).some_old();
     old.aim_at(Block::NONE);
     let blocks = std::mem::take(&mut old.others);
-    old.off_heap_bytes = 0;
-    let off_heap = std::mem::replace(&mut old.off_heap, null_mut());
-    let mut evacuation = Evacuation::new(Whose::Process(mutator), &blocks, limits.above() / 8);
+    let off_heap = (std::mem::replace(&mut old.off_heap, null_mut()), std::mem::take(&mut old.off_heap_bytes));
+    let may_stay = match whole {
+        true => Staying::Nothing,
+        false if has_few(off_heap.0) => Staying::Oldest,
+        false => Staying::AllOrNothing,
+    };
+    let mut evacuation = Evacuation::new(Whose::Process(mutator), &blocks, may_stay);
     // SAFETY: the roots hold whole terms, and the young generation consists of whole objects, as a collection has just
     // left both.
     unsafe {
@@ -222,6 +258,17 @@ fn begin(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>) {
     }
     let cycle = Cycle::begin(&limits.helpers, blocks, off_heap, evacuation, monotonic());
     State::of_mut(mutator).some_old().cycle = Some(Box::new(cycle));
+}
+
+/// Whether a list of objects with off-heap parts is short enough to be looked through at once.
+fn has_few(list: *mut Word) -> bool {
+    let (mut next, mut left) = (list, FEW);
+    while !next.is_null() && left > 0 {
+        // SAFETY: the list is the process's own, of whole objects.
+        next = unsafe { next_off_heap(next) };
+        left -= 1;
+    }
+    next.is_null()
 }
 
 /// A stop of the process: when it began, and when its minor collection was over.
@@ -239,16 +286,19 @@ fn advance(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>, owed: 
     extension.push(old.target);
     let ran = stop.started - cycle.left_at;
     let slice = |owed, share| {
+        // With its minor collection, the stop takes no longer than three quarters of what the process has run.
+        let left = ran - ran / 4 - (stop.collected - stop.started);
         let most = match share {
-            Share::Whole => ran,
-            Share::Rest => ((ran - (stop.collected - stop.started)) / 2).max(ran / 8),
+            Share::Whole => left,
+            Share::Rest => left / 2,
         };
-        limits.slice(owed, most)
+        limits.slice(owed, most.max(ran / 8))
     };
     // SAFETY: the blocks consist of whole objects.
     match unsafe { cycle.advance(owed, slice, &extension) } {
-        Ok(finished) => end(mutator, roots, finished, stop.collected),
-        Err(mut cycle) => {
+        Progress::Copied(finished) => end(limits, mutator, roots, finished, stop.collected),
+        Progress::Stays(stayed) => stay(limits, mutator, stayed, stop.collected),
+        Progress::Goes(mut cycle) => {
             let now = monotonic();
             cycle.left_at = now;
             old.cycle = Some(cycle);
@@ -257,10 +307,9 @@ fn advance(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>, owed: 
     }
 }
 
-fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Finished, started: i64) {
+fn end(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Finished, started: i64) {
     let heap = mutator.block;
-    // They lie in the blocks that end here.
-    roots.beside.elsewhere.clear();
+    roots.beside.elsewhere.retain(|(object, _)| cycle.stays(object.pointer()));
     // SAFETY: the cycle has come to its end; the roots hold whole terms, and the young generation consists of whole
     // objects.
     unsafe {
@@ -270,13 +319,13 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Finished, started: i
     }
     let outcome = cycle.end();
     outcome.freed.iter().for_each(|block| (roots.beside.leaving)(block.start));
-    let before = outcome.freed.iter().map(Block::used).sum();
+    let before = outcome.freed.iter().chain(&outcome.stayed).map(Block::used).sum();
     // SAFETY: no pointer to their objects is left.
     unsafe { free_apart(outcome.freed, Some(outcome.map)) }
     let state = State::of_mut(mutator);
     state.minors = 0;
     state.live_off_heap_bytes = outcome.off_heap_bytes;
-    let live = outcome.target.used();
+    let live = outcome.live;
     let old = state.some_old();
     let (first, last) = outcome.off_heap;
     if !last.is_null() {
@@ -284,12 +333,39 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Finished, started: i
         unsafe { set_next_off_heap(last, old.off_heap) };
         old.off_heap = first;
     }
-    if old.target.free_words() > outcome.target.free_words() {
-        old.others.push(outcome.target);
-    } else {
-        old.aim_at(outcome.target);
-    }
+    let mut older = outcome.stayed;
+    older.push(outcome.target);
+    older.retain(|block| block.words > 0);
+    old.put_in_front(older);
+    make_room(limits, old, live);
     report(mutator, true, started, before, live);
+}
+
+/// A cycle ends that has copied nothing.
+fn stay(limits: &Limits, mutator: &mut Mutator, stayed: Stayed, started: i64) {
+    let Stayed { blocks, off_heap, off_heap_bytes, live, map } = stayed;
+    let words = blocks.iter().map(Block::used).sum();
+    // SAFETY: no blocks are given back.
+    unsafe { free_apart(Vec::new(), Some(map)) }
+    let state = State::of_mut(mutator);
+    state.minors = 0;
+    let old = state.some_old();
+    old.put_in_front(blocks);
+    old.off_heap_bytes += off_heap_bytes;
+    // SAFETY: both lists are this process's, of whole objects.
+    unsafe { join_off_heap(&mut old.off_heap, off_heap) }
+    make_room(limits, old, live);
+    report(mutator, true, started, words, words);
+}
+
+/// Room for what becomes old before the next cycle, after one that found so many words live. Of what has just been
+/// freed, if it is long: room in the block of the copies would be memory in use all through the cycle.
+fn make_room(limits: &Limits, old: &mut Old, live: usize) {
+    let room = (live / 4).max(live.min(ROOM)).max(limits.above() / 8);
+    let least = room - room / 4;
+    if old.target.free_words() < least {
+        old.aim_at(Block::new(least, room));
+    }
 }
 
 fn report(mutator: &Mutator, major: bool, started: i64, before: usize, live: usize) {

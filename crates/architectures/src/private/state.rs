@@ -28,7 +28,7 @@ pub(crate) struct State {
     /// For `hybrid`: the cycle of the message area in which the roots were last found.
     pub(crate) area_cycle: AtomicU8,
     /// For `hybrid`: [`HAS_COPIES`], [`IN_PORTIONS`] and [`IS_REMEMBERED`]. For `room.rs`: [`COLLECTIONS`] and
-    /// [`IS_ROOMY`].
+    /// [`IS_ROOMY`]. [`GROWS`].
     marks: u8,
     /// For `hybrid`: the number of the thread that remembers objects of this heap as samples, 0 if none does.
     pub(crate) sampler: AtomicU8,
@@ -53,6 +53,10 @@ const MOST_COLLECTIONS: u8 = 7;
 const COLLECTIONS: u8 = COLLECTION * MOST_COLLECTIONS;
 /// The block may be larger than what lives in it asks for.
 const IS_ROOMY: u8 = 64;
+/// Fewest words that tell what part of what a program makes lives on.
+pub(super) const TELLING: usize = 1024;
+/// Nearly all that the last collection visited lived.
+const GROWS: u8 = 128;
 
 const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
 const _: () = assert!(align_of::<State>() <= align_of::<usize>());
@@ -116,6 +120,16 @@ impl State {
 
     pub(super) fn set_roomy(&mut self, on: bool) {
         self.mark(IS_ROOMY, on);
+    }
+
+    /// See [`GROWS`].
+    pub(super) fn grows(&self) -> bool {
+        self.marks & GROWS != 0
+    }
+
+    /// A collection that visited so many words has found so many living.
+    pub(super) fn found_living(&mut self, living: usize, visited: usize) {
+        self.mark(GROWS, visited >= TELLING && living * 8 >= visited * 7);
     }
 
     /// Counts a collection in this time slice; gives the count.

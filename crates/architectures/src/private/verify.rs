@@ -14,7 +14,7 @@ use crate::common::faults;
 use crate::common::verify::{Part, Whose, check_objects, check_run, violation};
 
 const P1: &str = "P1 (pointers lead to own generations)";
-const P2: &str = "P2 (the old generation does not point to the young one)";
+const P2: &str = "P2 (what is old does not point to what is younger)";
 const P3: &str = "P3 (the room that was asked for)";
 const P4: &str = "P4 (off-heap lists name each of the heap's handles once)";
 const P5: &str = "P5 (no fragments are left)";
@@ -41,13 +41,17 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
         architecture.immovable.contains(term) && architecture.base.immovable.is_taken(place)
     };
     let own = |place: *const Word| inside(heap, place) || in_old(place) || immovable(place);
-    let not_young = |place: *const Word| in_old(place) || immovable(place);
     // SAFETY: the process's own memory, which a collection has just left in order.
     unsafe {
         check_run(mutator.stack, mutator.stack_words(), P1, whose, Part::Stack, &own);
         roots.set.each_slice(&mut |start, terms| check_run(start.cast(), terms, P1, whose, Part::Roots, &own));
         let young_handles = check_objects(heap.0, heap.1, P1, whose, &own);
-        let old_handles: usize = old.iter().map(|run| check_objects(run.0, run.1, P2, whose, &not_young)).sum();
+        let mut old_handles = 0;
+        for (index, run) in old.iter().enumerate() {
+            let not_younger =
+                |place: *const Word| old[..=index].iter().any(|older| inside(*older, place)) || immovable(place);
+            old_handles += check_objects(run.0, run.1, P2, whose, &not_younger);
+        }
         let listed = Cell::new(0);
         let count_listed = |inside: &dyn Fn(*const Word) -> bool, list| {
             listed.set(0);

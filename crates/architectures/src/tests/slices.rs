@@ -83,6 +83,65 @@ fn a_large_heap_is_collected_while_it_changes() {
     assert_eq!(sizes.old_used + sizes.young_used, live);
 }
 
+/// While a heap grows, its cycles copy nothing, and its young generation is short; when most has died, they copy the
+/// rest.
+#[test]
+#[cfg_attr(miri, ignore = "a heap that tells whether it grows takes Miri too long")]
+fn what_stayed_while_all_lived_is_given_back_when_it_dies() {
+    let (above, rounds) = (50_000, 4_000);
+    let architecture = private(above, 100);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    let majors = counters().lanes.collections(Of::Major).count;
+    for _ in 0..rounds {
+        let new = tree(&mut process, 2);
+        process.roots.push(new);
+    }
+    let live: usize = process.roots.iter().map(|term| real_words(*term)).sum();
+    let hash = contents(process.roots[rounds / 2]);
+    let grown = architecture.sizes(&process.mutator);
+    assert!(grown.old_block < 2 * live, "{} words for {live}", grown.old_block);
+    // Half of the roots' words may be free.
+    assert!(grown.young_block < above / 4 / 8 * 4 + rounds, "{} words are young", grown.young_block);
+    assert!(counters().lanes.collections(Of::Major).count > majors, "cycles have ended");
+    process.roots.drain(1..rounds / 2);
+    process.roots.truncate(2);
+    // Enough becomes old for cycles to follow.
+    for _ in 0..2 * rounds {
+        let new = tree(&mut process, 2);
+        process.roots.insert(2, new);
+        process.roots.truncate(rounds / 20);
+    }
+    assert_eq!(contents(process.roots[1]), hash);
+    let sizes = architecture.sizes(&process.mutator);
+    assert!(sizes.old_block < grown.old_block / 2, "{} words are left of {}", sizes.old_block, grown.old_block);
+}
+
+/// Garbage that became old later than what lives is freed without a copy of that.
+#[test]
+#[cfg_attr(miri, ignore = "a heap that tells whether it grows takes Miri too long")]
+fn what_is_oldest_stays_while_garbage_behind_it_is_freed() {
+    let (above, rounds) = (50_000, 2_000);
+    let architecture = private(above, 100);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    for _ in 0..rounds {
+        let new = tree(&mut process, 2);
+        process.roots.push(new);
+    }
+    let (place, hash) = (process.roots[1].pointer(), contents(process.roots[1]));
+    let live: usize = process.roots.iter().map(|term| real_words(*term)).sum();
+    let first = process.roots.len();
+    // Enough becomes old for several cycles.
+    for _ in 0..10 * rounds {
+        let new = tree(&mut process, 2);
+        process.roots.insert(first, new);
+        process.roots.truncate(first + rounds / 20);
+    }
+    assert_eq!((process.roots[1].pointer(), contents(process.roots[1])), (place, hash));
+    let sizes = architecture.sizes(&process.mutator);
+    // Eleven times as many became old.
+    assert!(sizes.old_block < 6 * live, "{} words for {live}", sizes.old_block);
+}
+
 #[test]
 fn a_major_collection_that_is_asked_for_gives_a_cycle_up() {
     let architecture = private(500, 1);

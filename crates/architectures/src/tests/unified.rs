@@ -128,6 +128,40 @@ fn full_markings_free_what_is_old() {
     }
 }
 
+/// A full marking that is behind keeps those who allocate, and for no more than is due for what they have taken.
+#[test]
+#[cfg_attr(miri, ignore = "a heap that is large enough takes minutes")]
+fn who_takes_nothing_does_not_mark_what_is_old() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    process.roots.push(Term::NIL);
+    let behind = (0..200_000).any(|index| {
+        process.reserve(200);
+        let mut list = *process.roots.last().unwrap();
+        for number in 0..100 {
+            list = process.cons(Term::small(100 * index + number), list);
+        }
+        *process.roots.last_mut().unwrap() = list;
+        index > 2_000 && architecture.fall_behind()
+    });
+    assert!(behind);
+    let marked = architecture.marked_in_full();
+    for _ in 0..100 {
+        architecture.end_rest();
+        process.collect(Collection::default()).unwrap();
+        assert_eq!(architecture.marked_in_full(), marked);
+    }
+    // At first the roots may not have been found.
+    let marks = (0..1_000).any(|_| {
+        architecture.end_rest();
+        process.reserve(200);
+        process.list((0..100).map(Term::small));
+        architecture.marked_in_full() != marked
+    });
+    assert!(marks);
+}
+
 /// A process that allocates is spared what a scheduler without processes has done.
 #[test]
 fn help_counts_for_those_who_allocate() {

@@ -66,6 +66,9 @@ impl Unified {
         let lines = self.take_lines_now(local, least, most);
         self.taken.fetch_add(lines.count, Ordering::Relaxed);
         local.unpaid += lines.count * LINE_WORDS;
+        if self.full.is_on() {
+            local.unpaid_to_full += lines.count * LINE_WORDS;
+        }
         // Until a cycle says how much of it lives.
         let words = (lines.count * LINE_WORDS) as i64;
         self.used.fetch_add(words, Ordering::Relaxed);

@@ -1,20 +1,21 @@
-//! The phases of a cycle, and who works for it: any scheduler, a short while at a time.
+//! The phases of a cycle, in steps that any scheduler does (`work.rs`).
 
 use std::sync::TryLockError;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::counters::{self, record_idle_work, record_slice};
+use atoll_heap::counters;
 use atoll_heap::lanes::Outcome;
-use atoll_heap::{Mutator, RootSet, settings, world};
+use atoll_heap::{Mutator, RootSet, world};
 use atoll_platform::clock::monotonic;
 
 use super::Unified;
 use super::epoch::{Epoch, Phase};
-use super::full::{Found, PART_TAKEN, Pace};
+use super::full::{Found, Pace, overdraft};
 use super::roots::{Portion, Walk};
 use super::space::{LINE_WORDS, SECTION_LINES, Sweep, Swept};
 use super::state::State;
 use super::threads::{Local, local};
+use super::work::{begins, waited};
 use crate::common::report::trace;
 
 /// Lines that are allocated between two cycles, at least. More would not fit the processor's caches, less makes objects
@@ -46,10 +47,8 @@ const TAKE_OVER_WORDS: usize = 1 << 10;
 const OBJECTS: usize = if cfg!(test) { 4 } else { 256 };
 /// Sections whose memory is given back after a cycle: the system takes tens of microseconds for each.
 const GIVEN_BACK: usize = 4;
-/// Time slices after which a thread looks whether it can work for a cycle.
+/// Time slices in a row, without a moment with nothing to run, after which a thread works for a cycle.
 const SLICES: u32 = 8;
-/// Words marked for each word allocated while a cycle is on.
-const MARKED_PER_WORD: usize = 4;
 
 /// What a cycle needs to know, in the hands of the thread that drives it.
 #[derive(Debug)]
@@ -232,19 +231,7 @@ impl Unified {
         self.rest(started, 0);
     }
 
-    /// A process has taken a buffer, or wants a collection: begins a cycle if it is time to, or works for it.
-    pub(super) fn pay(&self) {
-        if self.epoch().phase() == Phase::Idle {
-            if self.is_due() {
-                self.begin();
-            }
-        } else {
-            self.pay_cycle(0);
-        }
-        self.pay_full();
-    }
-
-    fn is_due(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         self.full.is_marked()
             || self.taken.load(Ordering::Relaxed) >= self.budget.load(Ordering::Relaxed)
             || self.off_heap_bytes.load(Ordering::Relaxed) >= self.off_heap_budget.load(Ordering::Relaxed)
@@ -252,7 +239,7 @@ impl Unified {
     }
 
     /// Begins a cycle, unless another thread does.
-    fn begin(&self) {
+    pub(super) fn begin(&self) {
         let Ok(mut driver) = self.driver.try_lock() else { return };
         let epoch = self.epoch();
         if epoch.phase() != Phase::Idle {
@@ -268,7 +255,7 @@ impl Unified {
             driver.pace = self.begin_full(epoch.next_cycle(), occupied);
         }
         self.wants_all_roots.store(begins_full, Ordering::Relaxed);
-        let most_taken = OVERDRAWN * self.budget.load(Ordering::Relaxed) + occupied / PART_TAKEN;
+        let most_taken = OVERDRAWN * self.budget.load(Ordering::Relaxed) + overdraft(occupied);
         self.most_taken.store(most_taken, Ordering::Relaxed);
         driver.walk = Walk::new();
         driver.section = 0;
@@ -280,114 +267,6 @@ impl Unified {
         self.helped.store(0, Ordering::Relaxed);
         self.off_heap_bytes.store(0, Ordering::Relaxed);
         self.set_epoch(epoch.next_cycle(), Phase::Prepare);
-    }
-
-    /// Whether there is work for schedulers without processes.
-    pub(super) fn has_work(&self) -> bool {
-        self.epoch().phase() != Phase::Idle || self.full.is_on()
-    }
-
-    /// Waits until this thread works for cycles again.
-    #[cfg(test)]
-    pub(crate) fn end_rest(&self) {
-        while monotonic() < local(&self.threads, |local| local.rests_until) {
-            std::thread::yield_now();
-        }
-    }
-
-    /// Words of help that nobody has been spared yet.
-    #[cfg(test)]
-    pub(crate) fn helped(&self) -> usize {
-        self.helped.load(Ordering::Relaxed)
-    }
-
-    /// Works for what this thread has taken, and until at least so many words were marked, but for at most half of its
-    /// time unless the cycle is far behind.
-    fn pay_cycle(&self, least: usize) {
-        if self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed) {
-            return self.work_for(usize::MAX);
-        }
-        let words = local(&self.threads, |local| {
-            let owed = |local: &mut Local| local.owes(MARKED_PER_WORD).max(least);
-            match self.base.settings.is_stressed() {
-                // Every chance to work is taken.
-                true => owed(local).max(1),
-                false if monotonic() < local.rests_until => 0,
-                false => owed(local),
-            }
-        });
-        if words > 0 {
-            self.work_for(words);
-        }
-    }
-
-    /// Works until about so many words were marked, less what schedulers without processes have done, or nothing is to
-    /// be done here.
-    fn work_for(&self, words: usize) {
-        let started = begins();
-        let most = settings().max_pause.as_nanos() as i64 / 4;
-        let is_overdrawn = words == usize::MAX;
-        let words = if is_overdrawn { words } else { words - self.spared(words) };
-        if words == 0 {
-            return;
-        }
-        let mut done = 0;
-        while done < words && monotonic() - started < most && self.epoch().phase() != Phase::Idle {
-            match self.step() {
-                Some(step) => done += step,
-                // Another thread has not heard of the phase yet, or a process is waited for.
-                None if is_overdrawn => std::thread::yield_now(),
-                None => break,
-            }
-        }
-        self.rest(started, done.saturating_sub(words));
-    }
-
-    /// So many of these words, at most, as schedulers without processes have worked for nobody yet.
-    fn spared(&self, words: usize) -> usize {
-        let less = |helped: usize| Some(helped.saturating_sub(words));
-        let helped = self.helped.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        helped.unwrap_or_default().min(words)
-    }
-
-    /// This thread has worked for the collector since: it has marked so many words more than it owed, and rests a
-    /// little longer than that.
-    pub(super) fn rest(&self, started: i64, more: usize) {
-        let ended = monotonic();
-        local(&self.threads, |local| {
-            local.rests_until = ended + (ended - started) / 4 * 5;
-            local.paid += more;
-        });
-        waited(started);
-    }
-
-    /// This scheduler has nothing to run. Whether it has done something.
-    pub(super) fn work_idle(&self) -> bool {
-        if !self.has_work() {
-            return false;
-        }
-        self.hear_idle();
-        let started = begins();
-        let most = settings().max_pause.as_nanos() as i64 / 10;
-        let mut has_worked = false;
-        while monotonic() - started < most {
-            if let Some(step) = self.step() {
-                self.helped.fetch_add(step, Ordering::Relaxed);
-            } else if self.step_full().is_none() {
-                break;
-            }
-            has_worked = true;
-            self.hear_idle();
-        }
-        record_idle_work((monotonic() - started).max(0) as u64);
-        has_worked
-    }
-
-    /// As [`Unified::hear`], on a scheduler that runs no process. A stopped world does not wait for it, so it must not
-    /// be in the middle of this when another thread collects.
-    fn hear_idle(&self) {
-        let _at_work = self.at_work.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        local(&self.threads, |local| self.hear(local));
     }
 
     /// This scheduler is about to sleep, or has slept.
@@ -413,7 +292,7 @@ impl Unified {
     }
 
     /// One step of the cycle: the words that it was worth. `None`: there is nothing to do here and now.
-    fn step(&self) -> Option<usize> {
+    pub(super) fn step(&self) -> Option<usize> {
         let Ok(_at_work) = self.at_work.try_read() else { return None };
         let epoch = self.epoch();
         if epoch.phase() == Phase::Idle {
@@ -473,7 +352,7 @@ impl Unified {
                 }
                 driver.takes_over = self.takes_over_full();
                 if driver.takes_over {
-                    self.most_taken.fetch_add(driver.pace.occupied() / PART_TAKEN, Ordering::Relaxed);
+                    self.most_taken.fetch_add(overdraft(driver.pace.occupied()), Ordering::Relaxed);
                 }
                 self.off_heap.begin(driver.takes_over);
                 self.set_epoch(cycle, Phase::Sweep);
@@ -583,16 +462,4 @@ impl Unified {
             super::verify::verify(self, stopped);
         }
     }
-}
-
-/// A thread begins to work for the collector: the time.
-pub(super) fn begins() -> i64 {
-    counters::work_begins();
-    monotonic()
-}
-
-/// A thread has worked for the collector since, and its process has waited.
-fn waited(started: i64) {
-    let time = (monotonic() - started).max(0) as u64;
-    record_slice(time, time);
 }

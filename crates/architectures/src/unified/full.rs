@@ -7,6 +7,7 @@
 //! (`line::NEW`) are the cycles' business alone; nothing older refers into them. When all is marked, the next sweep
 //! takes over the marks of all other lines, and frees what has none.
 
+use std::mem::take;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use atoll_heap::immovable::NoAddresses;
@@ -16,11 +17,12 @@ use atoll_term::{Term, Word};
 
 use super::Unified;
 use super::bits::{LineBytes, MarkBits};
-use super::cycle::{WORDS, begins};
+use super::cycle::WORDS;
 use super::epoch::{Epoch, Phase, is_since};
 use super::mark::{Grey, Greys, Marking};
 use super::space::{LINE_WORDS, Lines, Space};
 use super::threads::local;
+use super::work::begins;
 
 /// What a line's byte says of the full marking.
 mod line {
@@ -35,11 +37,22 @@ const NEVER: u32 = u32::MAX;
 
 /// Beside what is in use, this part of it and [`MORE_LINES`] may become old while a full marking is on.
 const PART_MORE: usize = 4;
-/// This part of what is in use may be taken while a cycle is on, and the same again while one takes the marks over.
-pub(super) const PART_TAKEN: usize = 12;
+/// This part of what is in use may be taken while a cycle is on, and one more of what is beyond a medium-sized heap.
+const PART_TAKEN: usize = 12;
+const PART_TAKEN_OF_LARGE: usize = 4;
+const LARGE_LINES: usize = (128 << 20) / (LINE_WORDS * 8);
 const MORE_LINES: usize = if cfg!(test) { 1 << 8 } else { (16 << 20) / (LINE_WORDS * 8) };
+/// Lines that may be taken while a cycle is on, and again while one takes the marks over, before threads that allocate
+/// wait, if so many are in use.
+pub(super) fn overdraft(occupied: usize) -> usize {
+    occupied / PART_TAKEN + occupied.saturating_sub(LARGE_LINES) / PART_TAKEN_OF_LARGE
+}
+
 /// Words marked in one step: a thread hears of phases between two of them, and what is old is seldom in the caches.
 const STEP: usize = WORDS / 8;
+/// Words marked at most for each word allocated: a process that allocates little, and wakes up now and then, is not to
+/// be kept for what others do. It is more than is needed where all that is allocated becomes old.
+const MARKED_PER_WORD: usize = 16;
 /// After so many cycles a full marking has ended, even if nothing becomes old.
 const CYCLES: usize = if cfg!(test) { 64 } else { 1024 };
 
@@ -158,8 +171,9 @@ pub(super) struct Full {
     /// Words that were marked, and those that were to be marked by now.
     done: AtomicUsize,
     owed: AtomicUsize,
-    /// More has become old than was expected.
+    /// More has become old than was expected; so much more that nobody rests.
     is_late: AtomicBool,
+    is_far_behind: AtomicBool,
 }
 
 impl Full {
@@ -170,6 +184,7 @@ impl Full {
             done: AtomicUsize::new(0),
             owed: AtomicUsize::new(0),
             is_late: AtomicBool::new(false),
+            is_far_behind: AtomicBool::new(false),
         }
     }
 
@@ -184,6 +199,11 @@ impl Full {
     /// Whether there is something to mark, as far as is known.
     pub(super) fn is_on(&self) -> bool {
         self.is(State::On)
+    }
+
+    /// Whether more has become old than was expected.
+    pub(super) fn is_late(&self) -> bool {
+        self.is_on() && self.is_late.load(Ordering::Relaxed)
     }
 
     /// Whether a cycle is wanted that takes the marks over.
@@ -221,6 +241,7 @@ impl Unified {
         self.full.done.store(0, Ordering::Relaxed);
         self.full.owed.store(0, Ordering::Relaxed);
         self.full.is_late.store(false, Ordering::Relaxed);
+        self.full.is_far_behind.store(false, Ordering::Relaxed);
         self.full.set(State::On);
         self.space.full.since.store(cycle, Ordering::Relaxed);
         let left = self.space.fixed_lines().map_or(usize::MAX, |lines| lines.saturating_sub(occupied) / 4);
@@ -235,7 +256,10 @@ impl Unified {
         let for_growth = all as u128 * occupied.saturating_sub(pace.occupied) as u128 / pace.more as u128;
         let owed = (all * pace.cycles / CYCLES).max(usize::try_from(for_growth).unwrap_or(usize::MAX));
         self.full.owed.fetch_max(owed, Ordering::Relaxed);
-        self.full.is_late.store(occupied > pace.occupied + 2 * pace.more, Ordering::Relaxed);
+        let late = pace.occupied + 2 * pace.more;
+        self.full.is_late.store(occupied > late, Ordering::Relaxed);
+        let far_behind = late + pace.occupied.saturating_sub(LARGE_LINES) / 2;
+        self.full.is_far_behind.store(occupied > far_behind, Ordering::Relaxed);
     }
 
     /// Marks some; the words. `None`: there is nothing to do, but for what other threads do.
@@ -260,6 +284,21 @@ impl Unified {
         None
     }
 
+    /// Words that the full marking that is on has marked.
+    #[cfg(test)]
+    pub(crate) fn marked_in_full(&self) -> Option<usize> {
+        self.full.is_on().then(|| self.full.done.load(Ordering::Relaxed))
+    }
+
+    /// Has everything owed to the full marking at once, and nothing for what this thread has taken. Whether one is on.
+    #[cfg(test)]
+    pub(crate) fn fall_behind(&self) -> bool {
+        self.full.owed.store(usize::MAX, Ordering::Relaxed);
+        self.full.is_far_behind.store(false, Ordering::Relaxed);
+        local(&self.threads, |local| local.unpaid_to_full = 0);
+        self.full.is_on()
+    }
+
     /// All roots have been found: whether nothing is grey any more.
     fn see_whether_all_is_marked(&self) {
         if self.full.is_on() && self.full.greys.is_done() {
@@ -268,7 +307,7 @@ impl Unified {
     }
 
     /// A thread that allocates marks what is to be marked by now, but for no longer than a thread may be kept, and no
-    /// more than half of its time unless the full marking is late.
+    /// more than two fifths of its time, unless the full marking is far behind.
     pub(super) fn pay_full(&self) {
         let full = &self.full;
         let owes = || full.is_on() && full.done.load(Ordering::Relaxed) < full.owed.load(Ordering::Relaxed);
@@ -276,11 +315,22 @@ impl Unified {
             return;
         }
         let started = begins();
-        if !full.is_late.load(Ordering::Relaxed) && local(&self.threads, |local| started < local.rests_until) {
+        let is_far_behind = full.is_far_behind.load(Ordering::Relaxed);
+        let words = local(&self.threads, |local| match local.rests_until {
+            _ if is_far_behind => usize::MAX,
+            until if started < until => 0,
+            _ => take(&mut local.unpaid_to_full) * MARKED_PER_WORD,
+        });
+        if words == 0 {
             return;
         }
         let most = settings().max_pause.as_nanos() as i64 / 4;
-        while owes() && monotonic() - started < most && self.step_full().is_some() {}
+        let mut done = 0;
+        while done < words && owes() && monotonic() - started < most {
+            let Some(step) = self.step_full() else { break };
+            done += step;
+        }
+        local(&self.threads, |local| local.paid_full = true);
         self.rest(started, 0);
     }
 

@@ -8,7 +8,7 @@
 //!
 //! Nothing that is reachable changes, so the roots as they were at a cycle's beginning lead to all that lives, and
 //! processes need no write barrier. Any scheduler works for a cycle, a short while at a time: at the beginning of a
-//! time slice, when a process takes a buffer, and when it has nothing to run. The phases (`cycle.rs`):
+//! time slice, when a process takes a buffer, and when it has nothing to run (`work.rs`). The phases (`cycle.rs`):
 //!
 //! 1. Prepare: every thread hears that a cycle has begun. From then on what enters a message or a stored term is greyed
 //!    (`send.rs`).
@@ -50,6 +50,7 @@ mod space;
 mod state;
 mod threads;
 mod verify;
+mod work;
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize};

@@ -68,11 +68,15 @@ pub(super) struct Local {
     pub(super) stops: u32,
     /// Words taken for which it has not worked for the collector.
     pub(super) unpaid: usize,
+    /// The same for the full marking.
+    pub(super) unpaid_to_full: usize,
+    /// What it has worked for last was the full marking rather than a cycle.
+    pub(super) paid_full: bool,
     /// Words that it has marked in this cycle beside those that it owed.
     pub(super) paid: usize,
     /// Until then it does not work for the collector, unless that is late.
     pub(super) rests_until: i64,
-    /// Time slices since it worked for the collector.
+    /// Time slices since it worked for the collector, or had nothing to run.
     pub(super) slices: u32,
 }
 
@@ -89,6 +93,8 @@ impl Local {
             grey: Found::default(),
             grey_of: 0,
             unpaid: 0,
+            unpaid_to_full: 0,
+            paid_full: false,
             paid: 0,
             rests_until: i64::MIN,
             slices: 0,

@@ -1,13 +1,14 @@
 //! The scheduler threads.
 //!
 //! A process that becomes runnable goes to the queue of the scheduler on which that happened, so that processes that
-//! talk to each other stay on one core. A sleeping scheduler is woken when a queue holds more than one process, or
-//! when a process has used its whole slice while others wait: a single process that was woken by one that is
-//! about to wait itself is not worth a second core. If that one does not wait, but enters a function that takes long,
-//! the watch ([`watch`]) sees it, and another thread sees to the process that was woken, and to timers: a scheduler
-//! that sleeps, or a stand-in ([`stand_ins`]).
+//! talk to each other stay on one core. A sleeping scheduler is woken when a queue holds more than one process (at
+//! once, or after a while where more gets done that way: [`sharing`]), or when a process has used its whole slice while
+//! others wait: a single process that was woken by one that is about to wait itself is not worth a second core. If that
+//! one does not wait, but enters a function that takes long, the watch ([`watch`]) sees it, and another thread sees to
+//! the process that was woken, and to timers: a scheduler that sleeps, or a stand-in ([`stand_ins`]).
 
 mod polls;
+mod sharing;
 mod sleep;
 mod stand_ins;
 mod watch;
@@ -27,6 +28,7 @@ use atoll_process::table::{Pinned, pin};
 use atoll_process::{Entry, Held, Lent, Priority, Queued, Schedule, System, Urgency, profile, send};
 use atoll_term::Term;
 
+use self::sharing::Sharing;
 #[cfg(not(loom))]
 pub(crate) use self::sleep::LONGEST_SLEEP;
 use self::sleep::Sleep;
@@ -91,6 +93,7 @@ pub struct Schedulers {
     order: Order,
     schedulers: Vec<Scheduler>,
     sleeping: AtomicUsize,
+    sharing: Sharing,
     gate: Gate,
     halted: AtomicBool,
     wall_time: WallTime,
@@ -155,6 +158,7 @@ impl Schedulers {
             order,
             schedulers: (0..count.max(1)).map(|_| scheduler()).collect(),
             sleeping: AtomicUsize::new(0),
+            sharing: Sharing::default(),
             gate: Gate::default(),
             halted: AtomicBool::new(false),
             wall_time: WallTime::default(),
@@ -214,6 +218,7 @@ impl Schedulers {
             *pace = Pace { round: pace.round, ..Pace::default() };
             expire_timers(index);
             self.poll_while_busy();
+            self.go_on_sharing();
         }
         let chores = &System::get().chores;
         if chores.is_wanted() {
@@ -226,10 +231,17 @@ impl Schedulers {
         }
     }
 
+    fn go_on_sharing(&self) {
+        if self.schedulers.len() > 1 {
+            self.sharing.go_on(clock::monotonic(), || System::get().reductions.total());
+        }
+    }
+
     /// Waits until there may be something to run.
     fn rest(&self, index: usize) {
         let own = &self.schedulers[index];
         Scheduler::count(&own.rests);
+        self.go_on_sharing();
         // Not behind the gate: a collection would not find the messages of timers that are on their way.
         expire_timers(index);
         if System::get().profiling.is_on() {
@@ -273,8 +285,8 @@ impl Schedulers {
     fn enqueue_with(&self, process: Queued, standing: Standing) {
         let current = CURRENT.with(Cell::get);
         if current < self.schedulers.len() {
-            let waiting = self.schedulers[current].queue.push(process, standing);
-            if waiting > 1 {
+            let queue = &self.schedulers[current].queue;
+            if queue.push(process, standing) > 1 && queue.is_crowded_for(self.sharing.patience()) {
                 self.wake_one();
             }
         } else {
@@ -317,7 +329,11 @@ impl Schedulers {
             pace.switches = SWITCHES_PER_CLOCK;
         }
         let is_help_wanted = || idle_work().is_some_and(|work| work.is_waiting());
-        if used_all && (self.schedulers[index].queue.len() > 1 || is_help_wanted()) {
+        let queue = &self.schedulers[index].queue;
+        if used_all && queue.len() > 1 {
+            queue.has_waited_long();
+            self.wake_one();
+        } else if used_all && is_help_wanted() {
             self.wake_one();
         }
     }

@@ -10,6 +10,7 @@ use atoll_process::microstates::{State, charged};
 
 use super::polls::Turn;
 use super::{Schedulers, timer_is_due};
+use crate::queue::RunQueue;
 
 /// How long a scheduler without work looks around before it sleeps.
 const LOOKS: u32 = 50;
@@ -116,11 +117,20 @@ impl Schedulers {
     pub(super) fn steal(&self, index: usize, least: usize) -> bool {
         let others = self.schedulers.iter().enumerate().filter(|(other, _)| *other != index);
         let Some((_, victim)) = others.max_by_key(|(_, scheduler)| scheduler.queue.len()) else { return false };
-        if victim.queue.len() < least {
+        let is_enough = match least {
+            1 => victim.queue.len() > 0,
+            _ => victim.queue.is_crowded_for(self.sharing.patience()),
+        };
+        if !is_enough {
             return false;
         }
         let Some((process, standing)) = victim.queue.pop_with_standing() else { return false };
-        self.schedulers[index].queue.push(process, standing);
+        let own = &self.schedulers[index];
+        if least > 1 {
+            victim.queue.was_relieved();
+            self.sharing.has_taken();
+        }
+        own.queue.push(process, standing);
         true
     }
 
@@ -133,7 +143,9 @@ impl Schedulers {
         *asleep = if turn.is_some() { Sleep::Polling } else { Sleep::Waiting };
         // This scheduler sees work that came before it was counted as asleep; a thread that adds work later sees that
         // it sleeps.
-        let idle = own.queue.len_in_order() == 0 && self.schedulers.iter().all(|other| other.queue.len_in_order() < 2);
+        let patience = self.sharing.patience();
+        let is_crowded = |queue: &RunQueue| queue.len_in_order() > 1 && queue.is_crowded_for(patience);
+        let idle = own.queue.len_in_order() == 0 && !self.schedulers.iter().any(|other| is_crowded(&other.queue));
         if idle && !self.halted.load(Ordering::Relaxed) {
             let limit = match next_time() {
                 i64::MAX => LONGEST_SLEEP,
