@@ -5,7 +5,7 @@ mod counters;
 mod expected;
 mod hybrid;
 mod messages;
-mod random;
+pub(crate) mod random;
 pub(crate) mod shared;
 mod slices;
 mod stack_marks;

@@ -125,10 +125,25 @@ impl LineBytes {
         unsafe { &*self.0.start().as_ptr().add(line).cast::<AtomicU8>() }
     }
 
-    /// Whether the bytes of a group of lines all say the same.
+    /// Whether the bytes of a group of lines all say this.
     #[inline]
     pub(super) fn are_all(&self, group: usize, what: u8) -> bool {
-        (group * GROUP..(group + 1) * GROUP).all(|line| self.of(line).load(Ordering::Relaxed) == what)
+        self.same(group) == Some(what)
+    }
+
+    /// What the bytes of a group of lines all say, if it is the same.
+    #[inline]
+    pub(super) fn same(&self, group: usize) -> Option<u8> {
+        let bytes = (group * GROUP..(group + 1) * GROUP).map(|line| self.of(line).load(Ordering::Relaxed));
+        // Without a branch for each.
+        let (every, any) = bytes.fold((u8::MAX, 0), |(every, any), byte| (every & byte, any | byte));
+        (every == any).then_some(any)
+    }
+
+    /// Sets the bytes of a group of lines.
+    #[inline]
+    pub(super) fn set_group(&self, group: usize, byte: u8, ordering: Ordering) {
+        (group * GROUP..(group + 1) * GROUP).for_each(|line| self.of(line).store(byte, ordering));
     }
 
     /// As [`MarkBits::touch_section`].
@@ -142,7 +157,7 @@ impl LineBytes {
     pub(super) fn clear_section(&self, section: usize) {
         for group in section * SECTION_LINES / GROUP..(section + 1) * SECTION_LINES / GROUP {
             if !self.are_all(group, 0) {
-                (group * GROUP..(group + 1) * GROUP).for_each(|line| self.of(line).store(0, Ordering::Relaxed));
+                self.set_group(group, 0, Ordering::Relaxed);
             }
         }
     }

@@ -21,6 +21,12 @@ use crate::common::report::trace;
 /// Lines that are allocated between two cycles, at least. More would not fit the processor's caches, less makes objects
 /// old that would soon have died.
 pub(super) const LEAST_LINES: usize = if cfg!(test) { 512 } else { (8 << 20) / (LINE_WORDS * 8) };
+/// Lines that are allocated between two cycles, at most, while much of it lives: then it is marking that takes time.
+const MOST_LINES: usize = 4 * LEAST_LINES;
+/// What is allocated between two cycles doubles where more than one line in so many survives, and halves where fewer
+/// than one in so many do.
+const MANY_LIVE: usize = 8;
+const FEW_LIVE: usize = 32;
 /// Lines that are allocated before the first cycle of a heap of so many bytes.
 pub(super) fn first_budget(heap_bytes: usize) -> usize {
     LEAST_LINES.min(heap_bytes / (LINE_WORDS * 8) / 4)
@@ -29,7 +35,7 @@ pub(super) fn first_budget(heap_bytes: usize) -> usize {
 const PROCESSES_PER_LINE: usize = 2;
 /// A cycle frees what is young. When the lines that cannot be taken have become more by three eighths and so many, a
 /// full marking begins: dead old objects are in them, or keep apart what is free.
-const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (16 << 20) / (LINE_WORDS * 8) };
+const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (4 << 20) / (LINE_WORDS * 8) };
 /// When so many times the lines at which a cycle begins have been taken, and a part of what is in use, and the cycle
 /// has not ended, threads that allocate wait for it at each buffer, up to the time that they may be kept.
 const OVERDRAWN: usize = 3;
@@ -60,6 +66,10 @@ pub(super) struct Driver {
     takes_over: bool,
     off_heap_is_swept: bool,
     found: Swept,
+    /// Lines with marked objects after the last cycle.
+    marked: usize,
+    /// Lines to be allocated between two cycles, unless there are many processes, or little room.
+    young: usize,
     /// Lines that could not be taken after the last full marking.
     occupied: usize,
     /// How far the one that is on has to be.
@@ -75,6 +85,8 @@ impl Driver {
             takes_over: false,
             off_heap_is_swept: false,
             found: Swept::default(),
+            marked: 0,
+            young: LEAST_LINES,
             occupied: 0,
             pace: Pace::default(),
             started: 0,
@@ -380,7 +392,7 @@ impl Unified {
 
     /// Everything dead is freed: decides when the next cycle begins, and gives memory back.
     fn end(&self, driver: &mut Driver, void: bool) {
-        let Swept { marked, new, occupied, .. } = driver.found;
+        let Swept { marked, new, occupied, freed } = driver.found;
         let is_full = void || driver.takes_over;
         if driver.takes_over {
             self.end_full();
@@ -390,8 +402,12 @@ impl Unified {
         } else if self.full.is_on() {
             self.keep_pace(&mut driver.pace, occupied);
         }
+        let before = std::mem::replace(&mut driver.marked, marked);
+        if !is_full {
+            driver.young = young_lines(driver.young, marked.saturating_sub(before), freed);
+        }
         let processes = world().processes() / PROCESSES_PER_LINE;
-        let mut budget = LEAST_LINES.max(processes);
+        let mut budget = driver.young.max(processes);
         if let Some(lines) = self.space.fixed_lines() {
             // A cycle needs room while it is on.
             budget = budget.min(lines.saturating_sub(occupied) / 2).max(SECTION_LINES);
@@ -461,5 +477,31 @@ impl Unified {
         if self.base.settings.verify {
             super::verify::verify(self, stopped);
         }
+    }
+}
+
+/// Lines to be allocated before the next cycle, after one with so many, of which these have survived and died.
+fn young_lines(lines: usize, survived: usize, died: usize) -> usize {
+    let decided = survived + died;
+    if survived * MANY_LIVE > decided {
+        (lines * 2).min(MOST_LINES)
+    } else if survived * FEW_LIVE < decided {
+        (lines / 2).max(LEAST_LINES)
+    } else {
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_much_survives_there_are_fewer_cycles() {
+        assert_eq!(young_lines(LEAST_LINES, 2, 8), 2 * LEAST_LINES);
+        assert_eq!(young_lines(MOST_LINES, 8, 0), MOST_LINES);
+        assert_eq!(young_lines(2 * LEAST_LINES, 1, 15), 2 * LEAST_LINES);
+        assert_eq!(young_lines(2 * LEAST_LINES, 1, 40), LEAST_LINES);
+        assert_eq!(young_lines(LEAST_LINES, 0, 0), LEAST_LINES);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{counters, out_of_memory};
-use atoll_platform::{Reservation, ending};
+use atoll_platform::{Reservation, ending, make_pages};
 use atoll_term::{Term, WORD_BYTES, Word};
 
 use super::bits::{GROUP, LineBytes, MarkBits};
@@ -24,12 +24,15 @@ pub(super) const SECTION_LINES: usize = (512 << 10) / LINE_BYTES;
 /// Words of a section.
 pub(super) const SECTION_WORDS: usize = SECTION_LINES * LINE_WORDS;
 /// Lines of a buffer at least: to take a buffer costs as much as to fill some lines.
-pub(super) const FEWEST_LINES: usize = if cfg!(test) { 1 } else { 8 };
+pub(super) const FEWEST_LINES: usize = if cfg!(test) { 4 } else { 8 };
 /// Free lines of a section, as many as that in a row, from which on threads take lines from it.
 const WORTH_TAKING: usize = if cfg!(test) { 1 } else { SECTION_LINES / 4 };
 /// Sections of a heap of a fixed size at least, and those that are left before the world is stopped for more.
 const FEWEST_SECTIONS: usize = 16;
 const RESERVE: usize = 3;
+
+/// Lines whose pages are made at once.
+const PAGED_LINES: usize = (64 << 10) / LINE_BYTES;
 
 /// Addresses reserved; halved until the system gives them.
 const RESERVED_BYTES: usize = if cfg!(miri) { 16 << 20 } else { 128 << 30 };
@@ -116,6 +119,8 @@ pub(super) struct Owned {
     section: usize,
     /// The line from which on it looks for free ones.
     next: usize,
+    /// The line up to which there are pages.
+    paged: usize,
 }
 
 /// How what is dead is freed.
@@ -256,11 +261,22 @@ impl Space {
             if count >= least {
                 let lines = Lines { first, count };
                 self.set_cycle(lines, cycle);
+                self.make_pages(owned);
                 return Some(lines);
             }
         }
         owned.next = end;
         None
+    }
+
+    /// Has the system make the pages of what a thread has taken, as many at once as take some microseconds: one by one,
+    /// when they are touched, takes longer.
+    fn make_pages(&self, owned: &mut Owned) {
+        while owned.paged < owned.next {
+            // Without such a system they are made when they are touched.
+            let _ = make_pages(self.line_start(owned.paged).addr(), PAGED_LINES * LINE_BYTES);
+            owned.paged += PAGED_LINES;
+        }
     }
 
     fn set_cycle(&self, lines: Lines, cycle: u32) {
@@ -280,7 +296,8 @@ impl Space {
         if gets_memory {
             self.touch_tables(section);
         }
-        Owned { section, next: section * SECTION_LINES }
+        let next = section * SECTION_LINES;
+        Owned { section, next, paged: if gets_memory { next } else { next + SECTION_LINES } }
     }
 
     /// A section gets memory, and its marks do. Else those who mark would wait for that, a page at a time: of what is
@@ -403,12 +420,21 @@ impl Space {
     /// free as far as enough lie in a row.
     fn sweep_section(&self, number: usize, sweep: Sweep, found: &mut Swept) -> SweptLines {
         let dead = line::of_cycle(sweep.cycle.wrapping_sub(1));
-        let (mut free, mut marked, mut usable, mut row) = (0, 0, 0, 0);
+        let (mut free, mut marked, mut died, mut usable, mut row) = (0, 0, 0, 0, 0);
         let (mut line, end) = (number * SECTION_LINES, (number + 1) * SECTION_LINES);
         while line < end {
-            if line.is_multiple_of(GROUP) && self.keeps_group(line / GROUP, sweep) {
-                marked += GROUP;
-                row = 0;
+            if line.is_multiple_of(GROUP)
+                && let Some(all) = self.sweep_group(line / GROUP, dead, sweep)
+            {
+                if all == line::FREE || all == dead {
+                    usable += if row < FEWEST_LINES { row + GROUP } else { GROUP };
+                    row += GROUP;
+                    free += GROUP;
+                    died += if all == dead { GROUP } else { 0 };
+                } else {
+                    row = 0;
+                    marked += if all == line::MARKED { GROUP } else { 0 };
+                }
                 line += GROUP;
                 continue;
             }
@@ -428,7 +454,7 @@ impl Space {
                     }
                     byte.store(line::FREE, Ordering::Release);
                     free += 1;
-                    found.freed += 1;
+                    died += 1;
                 }
                 _ => row = 0,
             }
@@ -441,6 +467,7 @@ impl Space {
         }
         let new = SECTION_LINES - free - marked;
         found.new += new;
+        found.freed += died;
         SweptLines { marked, new, usable }
     }
 
@@ -456,16 +483,23 @@ impl Space {
         }
     }
 
-    /// Whether objects live in all lines of a group, as in most of old sections. If the marks of the full marking are
-    /// taken over, these lines' are then.
+    /// Sweeps a group of lines that are all in the same state, as most are: what their bytes said. `None`: each line
+    /// has to be looked at.
     #[inline]
-    fn keeps_group(&self, group: usize, sweep: Sweep) -> bool {
-        let keeps = self.lines.are_all(group, line::MARKED)
-            && (!sweep.takes_over || !self.poisons && self.full.all_live(group));
-        if keeps && sweep.takes_over {
+    fn sweep_group(&self, group: usize, dead: u8, sweep: Sweep) -> Option<u8> {
+        let all = self.lines.same(group)?;
+        if all == dead {
+            if self.poisons {
+                return None;
+            }
+            self.lines.set_group(group, line::FREE, Ordering::Release);
+        } else if all == line::MARKED && sweep.takes_over {
+            if self.poisons || !self.full.all_live(group) {
+                return None;
+            }
             self.full.copy_group(group, &self.marks);
         }
-        keeps
+        Some(all)
     }
 
     /// The marks of a line that the cycle has found live become those of the full marking. Whether anything lives in
@@ -561,3 +595,6 @@ impl Marking for Space {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
