@@ -307,7 +307,7 @@ impl Unified {
     }
 
     /// A thread that allocates marks what is to be marked by now, but for no longer than a thread may be kept, and no
-    /// more than two fifths of its time, unless the full marking is far behind.
+    /// more than two fifths of its time, or two thirds if the full marking is far behind.
     pub(super) fn pay_full(&self) {
         let full = &self.full;
         let owes = || full.is_on() && full.done.load(Ordering::Relaxed) < full.owed.load(Ordering::Relaxed);
@@ -317,7 +317,13 @@ impl Unified {
         let started = begins();
         let is_far_behind = full.is_far_behind.load(Ordering::Relaxed);
         let words = local(&self.threads, |local| match local.rests_until {
-            _ if is_far_behind => usize::MAX,
+            _ if is_far_behind => {
+                if started < local.rests_behind_until {
+                    0
+                } else {
+                    usize::MAX
+                }
+            }
             until if started < until => 0,
             _ => take(&mut local.unpaid_to_full) * MARKED_PER_WORD,
         });

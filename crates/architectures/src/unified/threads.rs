@@ -76,6 +76,8 @@ pub(super) struct Local {
     pub(super) paid: usize,
     /// Until then it does not work for the collector, unless that is late.
     pub(super) rests_until: i64,
+    /// The same while that is far behind.
+    pub(super) rests_behind_until: i64,
     /// Time slices since it worked for the collector, or had nothing to run.
     pub(super) slices: u32,
 }
@@ -97,6 +99,7 @@ impl Local {
             paid_full: false,
             paid: 0,
             rests_until: i64::MIN,
+            rests_behind_until: i64::MIN,
             slices: 0,
         }
     }

@@ -55,10 +55,13 @@ impl Unified {
     }
 
     /// Works for what this thread has taken, and until at least so many words were marked, but for at most two fifths
-    /// of its time, unless the cycle is far behind.
+    /// of its time, or two thirds if the cycle is far behind.
     pub(super) fn pay_cycle(&self, least: usize) {
         if self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed) {
-            return self.work_for(usize::MAX);
+            if monotonic() >= local(&self.threads, |local| local.rests_behind_until) {
+                self.work_for(usize::MAX);
+            }
+            return;
         }
         let words = local(&self.threads, |local| {
             let owed = |local: &mut Local| local.owes(MARKED_PER_WORD).max(least);
@@ -112,6 +115,7 @@ impl Unified {
         let worked = (ended - started).min(settings().max_pause.as_nanos() as i64 / 2);
         local(&self.threads, |local| {
             local.rests_until = ended + worked / 2 * 3;
+            local.rests_behind_until = ended + worked / 2;
             local.paid += more;
         });
         waited(started);
