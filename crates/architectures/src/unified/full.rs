@@ -43,7 +43,7 @@ const PART_TAKEN_OF_LARGE: usize = 4;
 const LARGE_LINES: usize = (128 << 20) / (LINE_WORDS * 8);
 const MORE_LINES: usize = if cfg!(test) { 1 << 8 } else { (16 << 20) / (LINE_WORDS * 8) };
 /// Lines that may be taken while a cycle is on, and again while one takes the marks over, before threads that allocate
-/// wait, if so many are in use.
+/// work for it at each buffer, if so many are in use.
 pub(super) fn overdraft(occupied: usize) -> usize {
     occupied / PART_TAKEN + occupied.saturating_sub(LARGE_LINES) / PART_TAKEN_OF_LARGE
 }
@@ -171,7 +171,7 @@ pub(super) struct Full {
     /// Words that were marked, and those that were to be marked by now.
     done: AtomicUsize,
     owed: AtomicUsize,
-    /// More has become old than was expected; so much more that nobody rests.
+    /// More has become old than was expected; so much more that rests are short.
     is_late: AtomicBool,
     is_far_behind: AtomicBool,
 }

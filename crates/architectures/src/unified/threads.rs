@@ -74,9 +74,9 @@ pub(super) struct Local {
     pub(super) paid_full: bool,
     /// Words that it has marked in this cycle beside those that it owed.
     pub(super) paid: usize,
-    /// Until then it does not work for the collector, unless that is late.
+    /// Until then it does not work for the collector, unless that is far behind.
     pub(super) rests_until: i64,
-    /// The same while that is far behind.
+    /// The same while it is, the cycle or the full marking.
     pub(super) rests_behind_until: i64,
     /// Time slices since it worked for the collector, or had nothing to run.
     pub(super) slices: u32,
