@@ -19,7 +19,16 @@ pub trait ConcurrentRoots: Sync {
     /// Whether the roots of this process, which is about to run on this thread, are wanted first.
     fn wants_roots(&self, mutator: &Mutator) -> bool;
 
-    /// Shows the roots of a process that this thread is about to run.
+    /// The process that this thread runs is about to collect and make room on its heap, for the room that it has may be
+    /// taken away. Whether its roots are wanted first.
+    ///
+    /// # Safety
+    /// As for [`ConcurrentRoots::safepoint`]; this is the heap of the process.
+    unsafe fn hears_within_slice(&self, _mutator: &mut Mutator) -> bool {
+        false
+    }
+
+    /// Shows the roots of a process that this thread is about to run, or runs.
     ///
     /// # Safety
     /// As for [`Architecture::schedule_in`]; the roots are those of this process.

@@ -327,6 +327,13 @@ impl Process {
         self.state.claim(look, || crate::spawn::enqueue(unsafe { Queued::of(NonNull::from(self)) }))
     }
 
+    /// Visits heap and roots of this process, which runs on this thread and to which `own` belongs, and messages of
+    /// which it has not heard.
+    pub fn visit_running(&self, own: &mut Own, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+        let (mutator, mut roots) = own.roots(Some(&self.inbox));
+        visit(mutator, &mut roots);
+    }
+
     /// As [`Process::claim`], for a thread that may be anywhere; nothing is shown either while the world is stopped.
     pub fn inspect(&self, look: &mut dyn FnMut(&mut Own)) -> bool {
         Presence::new().is_some_and(|presence| self.claim(&presence, |mut held| look(&mut held)))

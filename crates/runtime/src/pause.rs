@@ -87,9 +87,31 @@ pub unsafe fn collect(
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
+        if request.heap_words > 0
+            && let Some(collector) = core.collector
+            && collector.hears_within_slice(&mut (*core.own).mutator)
+        {
+            show_roots(live, c);
+        }
+        let core = &mut *c;
         let own = &mut *core.own;
         watch::collect((*core.process).pid, own, request, &mut core.x[..live]).ok()?;
         Some(core.swap_in())
+    }
+}
+
+/// Shows its roots to a collector, in the middle of a time slice.
+#[cold]
+#[inline(never)]
+unsafe fn show_roots(live: usize, c: *mut Core) {
+    // SAFETY: the process runs on this core, and this thread holds its terms in these registers alone.
+    unsafe {
+        let core = &mut *c;
+        let Some(collector) = core.collector else { return };
+        let own = &mut *core.own;
+        own.saved.extend_from_slice(&core.x[..live]);
+        (*core.process).visit_running(own, &mut |mutator, roots| collector.visit_roots(mutator, roots));
+        own.saved.clear();
     }
 }
 

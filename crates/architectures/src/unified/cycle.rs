@@ -35,7 +35,7 @@ pub(super) fn first_budget(heap_bytes: usize) -> usize {
 const PROCESSES_PER_LINE: usize = 2;
 /// A cycle frees what is young. When the lines that cannot be taken have become more by three eighths and so many, a
 /// full marking begins: dead old objects are in them, or keep apart what is free.
-const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (4 << 20) / (LINE_WORDS * 8) };
+const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (512 << 10) / (LINE_WORDS * 8) };
 /// When so many times the lines at which a cycle begins have been taken, and a part of what is in use, and the cycle
 /// has not ended, threads that allocate work for it at each buffer, up to the time that they may be kept, and rest for
 /// half as long.
@@ -207,6 +207,22 @@ impl Unified {
             self.pay_cycle(SLICES as usize * WORDS / 8);
             local(&self.threads, |local| self.hear_before(local, mutator));
         }
+    }
+
+    /// As [`Unified::hear`], where a process runs that needs no room on its heap. Whether it has to be scanned before it
+    /// goes on.
+    #[inline]
+    pub(super) fn hear_running(&self, mutator: &mut Mutator) -> bool {
+        let hears = local(&self.threads, |local| {
+            let hears = local.heard() != self.epoch().number();
+            if hears {
+                super::buffer::give_back(local, mutator);
+                self.hear(local);
+                super::buffer::take(local, mutator);
+            }
+            hears
+        });
+        hears && self.wants_scan(mutator)
     }
 
     /// As [`Unified::hear`], where a process that has not begun to run has borrowed the buffer.

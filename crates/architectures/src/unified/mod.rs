@@ -45,6 +45,7 @@ mod limits;
 mod mark;
 mod off_heap;
 mod roots;
+mod sections;
 mod send;
 mod space;
 mod state;
@@ -311,6 +312,10 @@ impl FirstBlocks for Unified {
 impl ConcurrentRoots for Unified {
     fn wants_roots(&self, mutator: &Mutator) -> bool {
         self.wants_scan(mutator)
+    }
+
+    unsafe fn hears_within_slice(&self, mutator: &mut Mutator) -> bool {
+        self.hear_running(mutator)
     }
 
     unsafe fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {

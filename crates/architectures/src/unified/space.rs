@@ -2,7 +2,6 @@
 //! each line says what is in it, and a bit for each word whether a live object begins there. Nothing is moved. Objects
 //! lie in runs of lines; one that is longer than a section lies in several.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -14,6 +13,7 @@ use atoll_term::{Term, WORD_BYTES, Word};
 use super::bits::{GROUP, LineBytes, MarkBits};
 use super::full::FullMarks;
 use super::mark::Marking;
+use super::sections::{Place, Room, Section, Sections};
 
 /// Words of a line.
 pub(super) const LINE_WORDS: usize = 32;
@@ -25,8 +25,6 @@ pub(super) const SECTION_LINES: usize = (512 << 10) / LINE_BYTES;
 pub(super) const SECTION_WORDS: usize = SECTION_LINES * LINE_WORDS;
 /// Lines of a buffer at least: to take a buffer costs as much as to fill some lines.
 pub(super) const FEWEST_LINES: usize = if cfg!(test) { 4 } else { 8 };
-/// Free lines of a section, as many as that in a row, from which on threads take lines from it.
-const WORTH_TAKING: usize = if cfg!(test) { 1 } else { SECTION_LINES / 4 };
 /// Sections of a heap of a fixed size at least, and those that are left before the world is stopped for more.
 const FEWEST_SECTIONS: usize = 16;
 const RESERVE: usize = 3;
@@ -52,58 +50,6 @@ pub(super) mod line {
     pub(in crate::unified) fn of_cycle(cycle: u32) -> u8 {
         2 + (cycle & 1) as u8
     }
-}
-
-/// Where a section is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// All of its lines are free.
-    Free,
-    /// Some of its lines are free, and nobody takes them now.
-    Partial,
-    /// A thread takes its free lines.
-    Owned,
-    /// It has no free lines, or too few to be taken.
-    Full,
-}
-
-#[derive(Debug)]
-struct Section {
-    place: Place,
-    /// It has had memory since that was last given back.
-    backed: bool,
-    /// It may have lines that are neither free nor marked.
-    is_young: bool,
-    /// How often threads have begun or ended to take lines from it.
-    turns: usize,
-    /// Lines with marked objects, and those that are free and can be taken, as the last sweep has left them.
-    marked: usize,
-    usable: usize,
-}
-
-impl Section {
-    const NEW: Section = Section { place: Place::Full, backed: false, is_young: true, turns: 0, marked: 0, usable: 0 };
-
-    /// Lines are taken from it. Whether it had no memory.
-    fn give_to(&mut self, place: Place) -> bool {
-        self.place = place;
-        self.turns += 1;
-        self.is_young = true;
-        let gets_memory = !self.backed;
-        if gets_memory {
-            self.backed = true;
-            counters::heap_changed(SECTION_WORDS as i64);
-        }
-        gets_memory
-    }
-}
-
-#[derive(Debug)]
-struct Sections {
-    /// Those that were ever used, by their number.
-    all: Vec<Section>,
-    free: BTreeSet<usize>,
-    partial: Vec<usize>,
 }
 
 /// Lines in a row.
@@ -152,7 +98,7 @@ pub(super) struct Swept {
 struct SweptLines {
     marked: usize,
     new: usize,
-    usable: usize,
+    usable: Room,
 }
 
 /// The heap's addresses, and what is in them.
@@ -182,9 +128,9 @@ impl Space {
         let bytes = memory.bytes() / (SECTION_WORDS * WORD_BYTES) * (SECTION_WORDS * WORD_BYTES);
         let (lines, marks, full) = (LineBytes::new(bytes)?, MarkBits::new(bytes)?, FullMarks::new(bytes)?);
         let start = memory.start().as_ptr() as usize;
-        let sections = Sections { all: Vec::new(), free: BTreeSet::new(), partial: Vec::new() };
+        let sections = Mutex::new(Sections::default());
         let fixed = fixed.map(|bytes| (bytes / (SECTION_WORDS * WORD_BYTES)).max(FEWEST_SECTIONS));
-        Ok(Space { memory, lines, marks, full, start, bytes, fixed, poisons, sections: Mutex::new(sections) })
+        Ok(Space { memory, lines, marks, full, start, bytes, fixed, poisons, sections })
     }
 
     /// Lines of a heap of a fixed size.
@@ -198,7 +144,7 @@ impl Space {
         let Some(fixed) = self.fixed else { return false };
         let sections = self.sections();
         let whole = sections.free.len() + fixed.saturating_sub(sections.all.len());
-        whole < RESERVE + lines.div_ceil(SECTION_LINES) && sections.partial.len() + whole <= RESERVE
+        whole < RESERVE + lines.div_ceil(SECTION_LINES) && sections.partial() + whole <= RESERVE
     }
 
     fn sections(&self) -> MutexGuard<'_, Sections> {
@@ -289,8 +235,8 @@ impl Space {
     /// A section for a thread to take lines from. With `whole`, all of its lines are free.
     pub(super) fn take_section(&self, whole: bool) -> Owned {
         let mut sections = self.sections();
-        let partial = if whole { None } else { sections.partial.pop() };
-        let section = partial.or_else(|| sections.free.pop_first()).unwrap_or_else(|| self.more(&mut sections, 1));
+        let known = if whole { sections.free.pop_first() } else { sections.take() };
+        let section = known.unwrap_or_else(|| self.more(&mut sections, 1));
         let gets_memory = sections.all[section].give_to(Place::Owned);
         drop(sections);
         if gets_memory {
@@ -312,11 +258,7 @@ impl Space {
         let mut sections = self.sections();
         let is_free = |line: usize| self.line(line).load(Ordering::Acquire) == line::FREE;
         let has_more = (owned.next..(owned.section + 1) * SECTION_LINES).any(is_free);
-        sections.all[owned.section].turns += 1;
-        sections.all[owned.section].place = if has_more { Place::Partial } else { Place::Full };
-        if has_more {
-            sections.partial.push(owned.section);
-        }
+        sections.give(owned.section, has_more);
     }
 
     /// Lines for objects of this cycle that take at least half of a section.
@@ -409,7 +351,7 @@ impl Space {
             let section = &sections.all[number];
             if section.place != Place::Free {
                 found.marked += section.marked;
-                found.occupied += SECTION_LINES - if section.place == Place::Full { 0 } else { section.usable };
+                found.occupied += SECTION_LINES - section.takeable();
             }
             number += 1;
         }
@@ -420,14 +362,15 @@ impl Space {
     /// free as far as enough lie in a row.
     fn sweep_section(&self, number: usize, sweep: Sweep, found: &mut Swept) -> SweptLines {
         let dead = line::of_cycle(sweep.cycle.wrapping_sub(1));
-        let (mut free, mut marked, mut died, mut usable, mut row) = (0, 0, 0, 0, 0);
+        let (mut free, mut marked, mut died, mut row) = (0, 0, 0, 0);
+        let mut usable = Room::default();
         let (mut line, end) = (number * SECTION_LINES, (number + 1) * SECTION_LINES);
         while line < end {
             if line.is_multiple_of(GROUP)
                 && let Some(all) = self.sweep_group(line / GROUP, dead, sweep)
             {
                 if all == line::FREE || all == dead {
-                    usable += if row < FEWEST_LINES { row + GROUP } else { GROUP };
+                    usable.add(row, GROUP);
                     row += GROUP;
                     free += GROUP;
                     died += if all == dead { GROUP } else { 0 };
@@ -439,12 +382,12 @@ impl Space {
                 continue;
             }
             let byte = self.line(line);
-            row += 1;
+            let mut is_free = true;
             match byte.load(Ordering::Relaxed) {
                 line::FREE => free += 1,
                 line::MARKED if !sweep.takes_over || self.take_over(line) => {
                     marked += 1;
-                    row = 0;
+                    is_free = false;
                 }
                 other if other == dead || other == line::MARKED => {
                     if self.poisons {
@@ -456,13 +399,12 @@ impl Space {
                     free += 1;
                     died += 1;
                 }
-                _ => row = 0,
+                _ => is_free = false,
             }
-            usable += match row {
-                FEWEST_LINES => row,
-                0..FEWEST_LINES => 0,
-                _ => 1,
-            };
+            if is_free {
+                usable.add(row, 1);
+            }
+            row = if is_free { row + 1 } else { 0 };
             line += 1;
         }
         let new = SECTION_LINES - free - marked;
@@ -479,7 +421,7 @@ impl Space {
         if section.turns == turns {
             section.usable = lines.usable;
             section.is_young = lines.new > 0 || is_owned;
-            self.place(sections, number, lines.usable, void);
+            sections.place(number, void);
         }
     }
 
@@ -511,30 +453,6 @@ impl Space {
         }
         self.marks.set_line(line, marks);
         self.full.is_live(line)
-    }
-
-    fn place(&self, sections: &mut Sections, number: usize, usable: usize, void: bool) {
-        let before = sections.all[number].place;
-        if before == Place::Owned && !void {
-            return;
-        }
-        let after = match usable {
-            SECTION_LINES => Place::Free,
-            WORTH_TAKING.. => Place::Partial,
-            _ => Place::Full,
-        };
-        if after == before {
-            return;
-        }
-        if before == Place::Partial {
-            sections.partial.retain(|partial| *partial != number);
-        }
-        match after {
-            Place::Free => drop(sections.free.insert(number)),
-            Place::Partial => sections.partial.push(number),
-            _ => {}
-        }
-        sections.all[number].place = after;
     }
 
     /// Gives the memory of free sections back, of `most` at most, until `keep` of them have some: those with the lowest

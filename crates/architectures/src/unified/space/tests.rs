@@ -37,6 +37,7 @@ fn groups_of_lines_are_swept_as_each_line_would_be() {
         assert_eq!([swept.new, found.new], [count(&before, line::of_cycle(CYCLE)); 2]);
         assert_eq!(found.freed, count(&before, dead));
         let rows = after.chunk_by(|one, next| one == next).filter(|row| row[0] == line::FREE);
-        assert_eq!(swept.usable, rows.map(<[u8]>::len).filter(|row| *row >= FEWEST_LINES).sum::<usize>());
+        let rows: Vec<usize> = rows.map(<[u8]>::len).filter(|row| *row >= FEWEST_LINES).collect();
+        assert_eq!(swept.usable, Room { lines: rows.iter().sum(), runs: rows.len() });
     }
 }
