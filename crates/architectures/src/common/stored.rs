@@ -1,7 +1,7 @@
 //! Terms that belong to no process (rows of tables): a fragment with a pointer for each, for collectors that work while
 //! processes run. They are roots, on many lists, so that a cycle holds a list's lock for a moment only, and threads
 //! seldom meet. What is stored stands first on its list, so that a cycle can visit those alone that are new since the
-//! last one.
+//! last one, and passes over lists without any.
 //!
 //! A fragment without words has no use for its link and its signal, which are the links of its list, nor for the number
 //! of words in use, which says whether a process may hold the term, nor for the list of objects with off-heap parts:
@@ -12,7 +12,7 @@
 //! cycle that the thread knows of, so that the new term was greyed, and is marked when that next visit comes.
 
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::{Fragment, Message};
@@ -22,7 +22,9 @@ use super::message;
 use super::turns::Turns;
 
 /// Lists.
-pub(crate) const SHARDS: usize = 1024;
+const SHARDS: usize = 1024;
+/// Terms in place of which a list is visited: that takes as long.
+const LIST_TERMS: usize = 8;
 
 /// How many bits of a fragment's number are the list's.
 const SHARD_BITS: u32 = SHARDS.trailing_zeros();
@@ -59,9 +61,58 @@ impl Head {
 // SAFETY: a thread reaches the fragments under the list's lock alone, or owns the one whose term it reads.
 unsafe impl Send for Head {}
 
+/// Where a visit of all lists goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredPlace {
+    list: usize,
+    /// The list's first terms have been visited.
+    begun: bool,
+}
+
+impl StoredPlace {
+    pub(crate) const START: StoredPlace = StoredPlace::before(0);
+
+    const fn before(list: usize) -> StoredPlace {
+        StoredPlace { list, begun: false }
+    }
+}
+
+/// Lists on which something is new since their last visit, a bit for each. It changes under the list's lock.
+struct News([AtomicU64; SHARDS / NEWS_BITS]);
+
+const NEWS_BITS: usize = u64::BITS as usize;
+
+impl News {
+    const NONE: News = News([const { AtomicU64::new(0) }; SHARDS / NEWS_BITS]);
+
+    fn add(&self, list: usize) {
+        let (word, bit) = (&self.0[list / NEWS_BITS], 1 << (list % NEWS_BITS));
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    fn remove(&self, list: usize) {
+        self.0[list / NEWS_BITS].fetch_and(!(1 << (list % NEWS_BITS)), Ordering::Relaxed);
+    }
+
+    /// The first list with news, from one on.
+    fn first(&self, from: usize) -> Option<usize> {
+        let mut above = u64::MAX << (from % NEWS_BITS);
+        for (number, word) in self.0.iter().enumerate().skip(from / NEWS_BITS) {
+            let bits = word.load(Ordering::Relaxed) & std::mem::replace(&mut above, u64::MAX);
+            if bits != 0 {
+                return Some(number * NEWS_BITS + bits.trailing_zeros() as usize);
+            }
+        }
+        None
+    }
+}
+
 /// The roots that stored terms are.
 pub(crate) struct StoredTerms {
     lists: Box<[List]>,
+    news: News,
     turns: Turns,
 }
 
@@ -72,7 +123,7 @@ fn lock(list: &List) -> MutexGuard<'_, Head> {
 impl StoredTerms {
     pub(crate) fn new() -> StoredTerms {
         let list = || List { visits: AtomicUsize::new(0), head: Mutex::new(Head::EMPTY) };
-        StoredTerms { lists: (0..SHARDS).map(|_| list()).collect(), turns: Turns::new() }
+        StoredTerms { lists: (0..SHARDS).map(|_| list()).collect(), news: News::NONE, turns: Turns::new() }
     }
 
     /// A fragment for a term: an immediate, a literal or a pointer into the area.
@@ -100,6 +151,7 @@ impl StoredTerms {
                 (*head.first).previous().set(fragment);
             }
             head.first = fragment;
+            self.news.add(shard);
         }
     }
 
@@ -154,30 +206,51 @@ impl StoredTerms {
         }
     }
 
-    /// Visits terms on one list, from its first on or where the last call ended, at most so many; whether that was the
-    /// rest. Without `all`, those alone that were stored since such a visit of the list. What is stored meanwhile is
-    /// not visited.
-    pub(crate) fn each(
+    /// Visits about so many terms, from a place on; where to go on. Without `all`, those alone that were stored since
+    /// the last visit of their list. What is stored meanwhile is not visited.
+    pub(crate) fn some(
         &self,
-        shard: usize,
-        from_first: bool,
+        from: StoredPlace,
         all: bool,
         most: usize,
         visit: &mut dyn FnMut(Term),
-    ) -> bool {
-        let list = &self.lists[shard];
+    ) -> Option<StoredPlace> {
+        let mut place = from;
+        let mut left = most;
+        while left > 0 {
+            if !all && !place.begun {
+                // What a thread adds now it has greyed.
+                place.list = self.news.first(place.list)?;
+            }
+            if place.list >= SHARDS {
+                return None;
+            }
+            place.begun = !self.some_of_list(place, all, &mut left, visit);
+            if !place.begun {
+                place.list += 1;
+            }
+            left = left.saturating_sub(LIST_TERMS);
+        }
+        Some(place)
+    }
+
+    /// Visits terms on one list, as many as are left of a portion at most; whether that was the rest.
+    fn some_of_list(&self, place: StoredPlace, all: bool, left: &mut usize, visit: &mut dyn FnMut(Term)) -> bool {
+        let list = &self.lists[place.list];
         let mut head = lock(list);
-        if from_first {
+        if !place.begun {
             list.visits.fetch_add(1, Ordering::Relaxed);
+            self.news.remove(place.list);
             head.next = head.first;
             head.begun = head.first;
         }
         let end = if all { null_mut() } else { head.old };
-        for _ in 0..most {
+        while *left > 0 {
             // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.
             let Some(fragment) = (unsafe { head.next.as_ref() }).filter(|_| head.next != end) else { break };
             visit(fragment.shared_term());
             head.next = fragment.next();
+            *left -= 1;
         }
         let done = head.next == end || head.next.is_null();
         if done {
@@ -197,5 +270,55 @@ impl StoredTerms {
                 next = fragment.next();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_with_news_are_found_in_order() {
+        let news = News::NONE;
+        let lists = [0, 63, 64, 700, SHARDS - 1];
+        lists.iter().for_each(|list| news.add(*list));
+        let found = || std::iter::successors(news.first(0), |last| news.first(last + 1)).collect::<Vec<_>>();
+        assert_eq!(found(), lists);
+        news.remove(64);
+        news.remove(SHARDS - 1);
+        assert_eq!(found(), [0, 63, 700]);
+        assert_eq!(news.first(701), None);
+    }
+
+    #[test]
+    fn each_new_term_is_visited_once_and_again_with_all() {
+        let stored = StoredTerms::new();
+        let words = [0; 8];
+        // SAFETY: the address is that of words, which nobody reads.
+        let term = |index: usize| unsafe { Term::boxed_at(std::ptr::from_ref(&words[index]).cast_mut().cast()) };
+        let visited = |all, most| {
+            let mut visited = Vec::new();
+            let mut place = Some(StoredPlace::START);
+            while let Some(from) = place {
+                place = stored.some(from, all, most, &mut |term| visited.push(term));
+            }
+            visited.len()
+        };
+        let store = |count| (0..count).map(|index| StoredTerms::hold(term(index % 8))).collect::<Vec<_>>();
+        let first = store(3 * SHARDS);
+        // SAFETY: they were made just now.
+        first.iter().for_each(|one| unsafe { stored.link(*one) });
+        assert_eq!([visited(false, 2), visited(false, 2)], [3 * SHARDS, 0]);
+        let second = store(5);
+        // SAFETY: as above; those of the first that are discarded are not used again.
+        unsafe {
+            second.iter().for_each(|one| stored.link(*one));
+            first.iter().take(7).for_each(|one| stored.discard(*one));
+        }
+        assert_eq!([visited(false, 1000), visited(false, 1000)], [5, 0]);
+        assert_eq!(visited(true, 100), 3 * SHARDS - 2);
+        // SAFETY: as above.
+        unsafe { first.iter().skip(7).chain(&second).for_each(|one| stored.discard(*one)) };
+        assert_eq!([visited(false, 9), visited(true, 9)], [0, 0]);
     }
 }

@@ -22,7 +22,7 @@ use treadmill::raw::Portion;
 use super::bounds::Bounds;
 use super::copies::Copies;
 use super::portions::{Budget, POINTER_WORDS, Portions, look_at_message};
-use crate::common::stored::{SHARDS, StoredTerms};
+use crate::common::stored::{StoredPlace, StoredTerms};
 use crate::private::state::State;
 
 /// Growth of the area in words at which a cycle begins, at least.
@@ -40,8 +40,7 @@ const ROWS: usize = if cfg!(test) { 2 } else { 512 };
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Kept(KeptPlace),
-    /// The list, and whether it was begun.
-    Stored(usize, bool),
+    Stored(StoredPlace),
     Process(usize),
     Late,
 }
@@ -132,18 +131,17 @@ impl Finder {
                 let next = world().each_kept_message(from, ROWS, &mut |message| {
                     self.scan_fragment(message, shade);
                 });
-                walk.place = next.map_or(Place::Stored(0, false), Place::Kept);
+                walk.place = next.map_or(Place::Stored(StoredPlace::START), Place::Kept);
             }
-            Place::Stored(shard, begun) => {
-                let done = self.stored.each(shard, !begun, true, ROWS, &mut |term| {
+            Place::Stored(from) => {
+                let next = self.stored.some(from, true, ROWS, &mut |term| {
                     if let Some(object) = self.bounds.object(term) {
                         shade(object);
                     }
                 });
-                walk.place = if done { Place::Stored(shard + 1, false) } else { Place::Stored(shard, true) };
-                if done && shard + 1 == SHARDS {
+                walk.place = next.map_or(Place::Process(0), Place::Stored);
+                if next.is_none() {
                     self.scans_processes.store(true, Ordering::Release);
-                    walk.place = Place::Process(0);
                 }
             }
             Place::Process(from) => {

@@ -12,7 +12,7 @@ use atoll_term::Term;
 use super::full::Found;
 use super::state::State;
 use super::{Unified, buffer};
-use crate::common::stored::SHARDS;
+use crate::common::stored::StoredPlace;
 
 /// Places of the process table looked at in one portion.
 const PLACES: usize = 64;
@@ -28,8 +28,7 @@ const ROWS: usize = if cfg!(test) { 2 } else { 512 };
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Kept(KeptPlace),
-    /// The list, and whether it was begun.
-    Stored(usize, bool),
+    Stored(StoredPlace),
     /// A place of the process table, for the first time or again.
     Processes(usize, Pass),
     Late(Pass),
@@ -73,14 +72,13 @@ impl Unified {
             Place::Kept(from) => {
                 let next =
                     world().each_kept_message(from, ROWS, &mut |message| grey.shade(&self.space, message.term()));
-                walk.place = next.map_or(Place::Stored(0, false), Place::Kept);
+                walk.place = next.map_or(Place::Stored(StoredPlace::START), Place::Kept);
             }
-            Place::Stored(shard, begun) => {
+            Place::Stored(from) => {
                 let all = self.wants_all_roots();
-                let done = self.stored.each(shard, !begun, all, ROWS, &mut |term| grey.shade(&self.space, term));
-                walk.place = if done { Place::Stored(shard + 1, false) } else { Place::Stored(shard, true) };
-                if done && shard + 1 == SHARDS {
-                    walk.place = Place::Processes(0, Pass::First);
+                let next = self.stored.some(from, all, ROWS, &mut |term| grey.shade(&self.space, term));
+                walk.place = next.map_or(Place::Processes(0, Pass::First), Place::Stored);
+                if next.is_none() {
                     return Portion::Done;
                 }
             }
@@ -123,7 +121,7 @@ impl Unified {
                     return Portion::Waiting;
                 }
             }
-            Place::Kept(_) | Place::Stored(..) => {}
+            Place::Kept(_) | Place::Stored(_) => {}
         }
         Portion::More
     }
