@@ -18,6 +18,8 @@ pub(super) const NOWHERE: *mut Word = NonNull::<Word>::dangling().as_ptr();
 const BUFFER_LINES: usize = if cfg!(test) { 128 } else { 512 };
 /// Lines in a row that are taken out of a section of which a part is in use. More in a row are rare there.
 const SPARSE_LINES: usize = 16;
+/// Lines that a thread takes before it tells others: it may take few at a time.
+const UNTOLD_LINES: usize = if cfg!(test) { 1 } else { 64 };
 
 /// Takes the mutator's buffer away.
 #[inline]
@@ -54,6 +56,7 @@ impl Unified {
     pub(super) fn leave_lines(&self, local: &mut Local) {
         local.top = NOWHERE;
         local.limit = NOWHERE;
+        self.tell_taken(local);
         if let Some(owned) = local.owned.take() {
             self.space.give_section(owned);
         }
@@ -64,16 +67,28 @@ impl Unified {
     fn take_lines(&self, local: &mut Local, words: usize, most: usize) -> Lines {
         let least = words.div_ceil(LINE_WORDS).max(1);
         let lines = self.take_lines_now(local, least, most);
-        self.taken.fetch_add(lines.count, Ordering::Relaxed);
+        local.untold += lines.count;
+        if local.untold >= UNTOLD_LINES {
+            self.tell_taken(local);
+        }
         local.unpaid += lines.count * LINE_WORDS;
         if self.full.is_on() {
             local.unpaid_to_full += lines.count * LINE_WORDS;
         }
+        lines
+    }
+
+    /// All threads hear what this one has taken.
+    fn tell_taken(&self, local: &mut Local) {
+        let lines = std::mem::take(&mut local.untold);
+        if lines == 0 {
+            return;
+        }
+        self.taken.fetch_add(lines, Ordering::Relaxed);
         // Until a cycle says how much of it lives.
-        let words = (lines.count * LINE_WORDS) as i64;
+        let words = (lines * LINE_WORDS) as i64;
         self.used.fetch_add(words, Ordering::Relaxed);
         counters::used_changed(words);
-        lines
     }
 
     fn take_lines_now(&self, local: &mut Local, least: usize, most: usize) -> Lines {

@@ -27,7 +27,9 @@ impl Unified {
         if limits::is_due(mutator, &request) {
             limits::check(&self.space, mutator, &request, live, roots)?;
         }
-        self.off_heap_bytes.fetch_add(std::mem::take(&mut mutator.off_heap_bytes), Ordering::Relaxed);
+        if mutator.off_heap_bytes > 0 {
+            self.off_heap_bytes.fetch_add(std::mem::take(&mut mutator.off_heap_bytes), Ordering::Relaxed);
+        }
         mutator.fragment_words = 0;
         self.reserve_stack(mutator, request.stack_words);
         if request.hibernate {

@@ -140,6 +140,7 @@ impl Unified {
         local.top = super::buffer::NOWHERE;
         local.limit = super::buffer::NOWHERE;
         local.owned = None;
+        local.untold = 0;
         local.grey = Found::default();
         local.cycle = self.stopped_in.load(Ordering::Acquire);
     }

@@ -59,6 +59,8 @@ pub(super) struct Local {
     pub(super) limit: *mut Word,
     /// Where it takes lines from.
     pub(super) owned: Option<Owned>,
+    /// Lines that it has taken of which others do not know.
+    pub(super) untold: usize,
     /// The cycle to which what it allocates belongs.
     pub(super) cycle: u32,
     /// Objects that its barrier has found, of the cycle `grey_of`.
@@ -90,6 +92,7 @@ impl Local {
             top: super::buffer::NOWHERE,
             limit: super::buffer::NOWHERE,
             owned: None,
+            untold: 0,
             cycle: 0,
             stops: 0,
             grey: Found::default(),
