@@ -19,7 +19,7 @@ const BUFFER_LINES: usize = if cfg!(test) { 128 } else { 512 };
 /// Lines in a row that are taken out of a section of which a part is in use. More in a row are rare there.
 const SPARSE_LINES: usize = 16;
 /// Lines that a thread takes before it tells others: it may take few at a time.
-const UNTOLD_LINES: usize = if cfg!(test) { 1 } else { 64 };
+const UNTOLD_LINES: usize = if cfg!(test) { 1 } else { 256 };
 
 /// Takes the mutator's buffer away.
 #[inline]
