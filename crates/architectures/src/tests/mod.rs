@@ -121,7 +121,20 @@ impl Process {
         if world::concerns(self.architecture) {
             world::safepoint(self.architecture);
         }
+        self.reserve_within_slice(words);
+    }
+
+    /// As [`Process::reserve`], where no time slice may end.
+    pub(crate) fn reserve_within_slice(&mut self, words: usize) {
         if self.mutator.free_words() < words {
+            if let Some(collector) = self.architecture.concurrent_roots() {
+                // SAFETY: the test runs this process and keeps its terms as roots.
+                unsafe {
+                    if collector.hears_within_slice(&mut self.mutator) {
+                        collector.visit_roots(&mut self.mutator, &mut Roots(&mut self.roots));
+                    }
+                }
+            }
             self.collect(Collection { heap_words: words, ..Collection::default() }).unwrap();
         }
     }

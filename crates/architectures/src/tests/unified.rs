@@ -93,6 +93,31 @@ fn cycles_end_and_free_without_a_stop() {
     }
 }
 
+/// A process need not come to the end of its time slice for cycles to end.
+#[test]
+fn who_collects_hears_of_phases() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    let before = architecture.progress().0;
+    let mut expected = 0;
+    for round in 0..rounds(20_000) as i64 {
+        process.reserve_within_slice(200);
+        let list = process.list((0..100).map(|index| Term::small(round + index)));
+        if round % 100 == 0 {
+            // It lives for a hundred rounds, and is part of the next of its kind no longer.
+            process.roots.truncate(1);
+            process.roots.push(list);
+            expected = contents(list);
+        }
+        assert!(round % 100 != 99 || contents(process.roots[1]) == expected);
+    }
+    if !cfg!(miri) {
+        let cycles = architecture.progress().0 - before;
+        assert!(cycles > 20, "{cycles} cycles");
+    }
+}
+
 /// What has become old is freed as well, without a stop, and what was kept meanwhile stays.
 #[test]
 fn full_markings_free_what_is_old() {
