@@ -69,12 +69,32 @@ impl Small {
 /// Words of the largest object that is copied without a buffer.
 const FLAT_WORDS: usize = 8;
 
+/// As [`copy`], for a cons or a short tuple that refers to nothing at all.
+///
+/// # Safety
+/// The same.
+#[inline]
+pub(crate) unsafe fn copy_plain(root: Term) -> Option<Message> {
+    // SAFETY: as the caller's.
+    unsafe { copy_alone(root, |_| false) }
+}
+
 /// As [`copy`], for a cons or a short tuple that refers to nothing that has to be copied.
 ///
 /// # Safety
 /// The same.
 #[inline(always)]
 unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<Message> {
+    // SAFETY: as the caller's.
+    unsafe { copy_alone(root, |part| immovable.contains(part)) }
+}
+
+/// A fragment with a copy of a cons or a short tuple of which all parts `stay` that are pointers.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline(always)]
+unsafe fn copy_alone(root: Term, stay: impl Fn(Term) -> bool) -> Option<Message> {
     let object = root.pointer();
     // SAFETY: the object is whole.
     unsafe {
@@ -91,8 +111,8 @@ unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<Message> {
             return None;
         }
         let fields = std::slice::from_raw_parts(object, words);
-        if fields.iter().any(|word| Term::from_word(*word).is_pointer() && !immovable.contains(Term::from_word(*word)))
-        {
+        let goes_along = |word: &Word| Term::from_word(*word).is_pointer() && !stay(Term::from_word(*word));
+        if fields.iter().any(goes_along) {
             return None;
         }
         let target = Message::new(words);

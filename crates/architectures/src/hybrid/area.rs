@@ -160,8 +160,8 @@ impl Area {
     /// Hears of phases, and pays, with the window closed.
     #[inline]
     fn hear(&self, mutator: &RawMutator) {
-        self.take_window(mutator);
         if mutator.is_owing() {
+            self.take_window(mutator);
             let step = Step::begin();
             mutator.settle();
             step.end();

@@ -23,13 +23,22 @@ const SMALL_MESSAGE: usize = 32;
 const NOTED: usize = 64;
 
 pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) -> Message {
-    // Others see what was built from now on.
-    hybrid.area.close_window();
     let immovable = hybrid.private.immovable;
     let area = &hybrid.area;
-    area.uses.passes(term, area.bounds, immovable);
     let started = private::start(&hybrid.private);
-    if term.is_pointer() && !immovable.contains(term) {
+    // What leads nowhere has nothing to do with the area.
+    if !term.is_pointer() {
+        return private::counted(&hybrid.private, sender, by_reference(term), started);
+    }
+    let is_private = !immovable.contains(term);
+    // SAFETY: the term is whole.
+    if is_private && let Some(fragment) = unsafe { small::copy_plain(term) } {
+        return private::counted(&hybrid.private, sender, fragment, started);
+    }
+    // Others see what was built from now on.
+    area.close_window();
+    area.uses.passes(term, area.bounds, immovable);
+    if is_private {
         // SAFETY: the term is whole.
         if let Some(fragment) = unsafe { small::copy(term, immovable) } {
             return publish(hybrid, private::counted(&hybrid.private, sender, fragment, started));
@@ -41,7 +50,7 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
         let fragment = private::send(&hybrid.private, None, term);
         return publish(hybrid, fragment);
     };
-    let term = if State::of(sender).has_copies() && term.is_pointer() && !immovable.contains(term) {
+    let term = if is_private && State::of(sender).has_copies() {
         area.finder.copies.replace(sender, term, immovable)
     } else {
         term

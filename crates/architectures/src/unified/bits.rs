@@ -103,6 +103,31 @@ impl MarkBits {
     }
 }
 
+/// One in each byte.
+const BYTES: u64 = u64::MAX / 0xff;
+
+/// The bytes of a group of lines, each of which is less than 4, the lowest for the first line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupBytes(u64);
+
+impl GroupBytes {
+    /// The lines of the group that say this, the lowest bit for the first one. Without a branch for each line, whose
+    /// outcome nothing could foresee.
+    #[inline]
+    pub(super) fn that_say(self, what: u8) -> u8 {
+        let differ = self.0 ^ (BYTES * u64::from(what));
+        let same = !(differ | differ >> 1) & BYTES;
+        // Bit 8n of the one factor and bit 56 - 7n of the other make bit n of the highest byte.
+        (same.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+    }
+}
+
+/// The numbers of the bits that are set, from the lowest on.
+pub(super) fn each_bit(bits: u8) -> impl Iterator<Item = usize> {
+    let rest = |bits: &u8| Some(bits & (bits - 1)).filter(|rest| *rest != 0);
+    std::iter::successors(Some(bits).filter(|bits| *bits != 0), rest).map(|bits| bits.trailing_zeros() as usize)
+}
+
 /// A byte for each line of the heap.
 #[derive(Debug)]
 pub(super) struct LineBytes(Reservation);
@@ -125,19 +150,17 @@ impl LineBytes {
         unsafe { &*self.0.start().as_ptr().add(line).cast::<AtomicU8>() }
     }
 
+    /// The bytes of a group of lines.
+    #[inline]
+    pub(super) fn group(&self, group: usize) -> GroupBytes {
+        let byte = |index| self.of(group * GROUP + index).load(Ordering::Relaxed);
+        GroupBytes(u64::from_le_bytes(std::array::from_fn(byte)))
+    }
+
     /// Whether the bytes of a group of lines all say this.
     #[inline]
     pub(super) fn are_all(&self, group: usize, what: u8) -> bool {
-        self.same(group) == Some(what)
-    }
-
-    /// What the bytes of a group of lines all say, if it is the same.
-    #[inline]
-    pub(super) fn same(&self, group: usize) -> Option<u8> {
-        let bytes = (group * GROUP..(group + 1) * GROUP).map(|line| self.of(line).load(Ordering::Relaxed));
-        // Without a branch for each.
-        let (every, any) = bytes.fold((u8::MAX, 0), |(every, any), byte| (every & byte, any | byte));
-        (every == any).then_some(any)
+        self.group(group).0 == BYTES * u64::from(what)
     }
 
     /// Sets the bytes of a group of lines.

@@ -7,8 +7,9 @@
 //! reachable from it (`limits.rs`); `hibernate`, its stack; the others mean nothing.
 //!
 //! Nothing that is reachable changes, so the roots as they were at a cycle's beginning lead to all that lives, and
-//! processes need no write barrier. Any scheduler works for a cycle, a short while at a time: at the beginning of a
-//! time slice, when a process takes a buffer, and when it has nothing to run (`work.rs`). The phases (`cycle.rs`):
+//! processes need no write barrier. A thread hears of a cycle's phases between time slices, and where the process that
+//! it runs collects. Any scheduler works for a cycle, a short while at a time: at the beginning of a time slice, when a
+//! process takes a buffer, and when it has nothing to run (`work.rs`). The phases (`cycle.rs`):
 //!
 //! 1. Prepare: every thread hears that a cycle has begun. From then on what enters a message or a stored term is greyed
 //!    (`send.rs`).

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use atoll_heap::counters;
 
+use super::bits::GROUP;
 use super::space::{FEWEST_LINES, SECTION_LINES, SECTION_WORDS};
 
 /// Free lines of a section that can be taken, from which on threads take lines from it.
@@ -36,9 +37,31 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// So many free lines more follow a row of others, all of which are in a section.
+    /// A group of lines follows a row of free ones: which of it are free, the lowest bit for the first. The row at its
+    /// end is left in `row`.
     #[inline]
-    pub(super) fn add(&mut self, row: usize, lines: usize) {
+    pub(super) fn add_group(&mut self, row: &mut usize, free: u8) {
+        let mut left = GROUP;
+        let mut bits = free;
+        while bits != 0 {
+            let used = bits.trailing_zeros() as usize;
+            let lines = (bits >> used).trailing_ones() as usize;
+            if used > 0 {
+                *row = 0;
+            }
+            self.add(*row, lines);
+            *row += lines;
+            left -= used + lines;
+            bits = bits.checked_shr((used + lines) as u32).unwrap_or(0);
+        }
+        if left > 0 {
+            *row = 0;
+        }
+    }
+
+    /// So many free lines more follow a row of others.
+    #[inline]
+    fn add(&mut self, row: usize, lines: usize) {
         if row >= FEWEST_LINES {
             self.lines += lines;
         } else if row + lines >= FEWEST_LINES {
@@ -190,6 +213,24 @@ mod tests {
             all.give(number, number != 0);
         }
         assert_eq!([0, 1, 3].map(|number| all.all[number].place), [Place::Full, Place::Sparse, Place::Partial]);
+    }
+
+    #[test]
+    fn groups_count_as_their_lines_do() {
+        for (first, second) in (0..=u8::MAX).flat_map(|first| (0..=u8::MAX).map(move |second| (first, second))) {
+            let (mut room, mut row) = (Room::default(), 0);
+            room.add_group(&mut row, first);
+            room.add_group(&mut row, second);
+            let (mut expected, mut length) = (Room::default(), 0);
+            for line in 0..16 {
+                let is_free = u16::from_le_bytes([first, second]) >> line & 1 == 1;
+                if is_free {
+                    expected.add(length, 1);
+                }
+                length = if is_free { length + 1 } else { 0 };
+            }
+            assert_eq!((room, row), (expected, length), "{first:08b} {second:08b}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use atoll_heap::{counters, out_of_memory};
 use atoll_platform::{Reservation, ending, make_pages};
 use atoll_term::{Term, WORD_BYTES, Word};
 
-use super::bits::{GROUP, LineBytes, MarkBits};
+use super::bits::{GROUP, LineBytes, MarkBits, each_bit};
 use super::full::FullMarks;
 use super::mark::Marking;
 use super::sections::{Place, Room, Section, Sections};
@@ -99,6 +99,14 @@ struct SweptLines {
     marked: usize,
     new: usize,
     usable: Room,
+}
+
+/// The same in a group of lines, with a bit for each.
+struct SweptGroup {
+    free: u8,
+    marked: u8,
+    /// Those that were freed by this sweep.
+    died: u8,
 }
 
 /// The heap's addresses, and what is in them.
@@ -361,51 +369,14 @@ impl Space {
     /// Gives the lines of a section with marked objects, those that the next cycle decides about, and those that are
     /// free as far as enough lie in a row.
     fn sweep_section(&self, number: usize, sweep: Sweep, found: &mut Swept) -> SweptLines {
-        let dead = line::of_cycle(sweep.cycle.wrapping_sub(1));
         let (mut free, mut marked, mut died, mut row) = (0, 0, 0, 0);
         let mut usable = Room::default();
-        let (mut line, end) = (number * SECTION_LINES, (number + 1) * SECTION_LINES);
-        while line < end {
-            if line.is_multiple_of(GROUP)
-                && let Some(all) = self.sweep_group(line / GROUP, dead, sweep)
-            {
-                if all == line::FREE || all == dead {
-                    usable.add(row, GROUP);
-                    row += GROUP;
-                    free += GROUP;
-                    died += if all == dead { GROUP } else { 0 };
-                } else {
-                    row = 0;
-                    marked += if all == line::MARKED { GROUP } else { 0 };
-                }
-                line += GROUP;
-                continue;
-            }
-            let byte = self.line(line);
-            let mut is_free = true;
-            match byte.load(Ordering::Relaxed) {
-                line::FREE => free += 1,
-                line::MARKED if !sweep.takes_over || self.take_over(line) => {
-                    marked += 1;
-                    is_free = false;
-                }
-                other if other == dead || other == line::MARKED => {
-                    if self.poisons {
-                        self.check_unmarked(line);
-                        // SAFETY: nothing lives in the line, and nobody takes it before its byte says so.
-                        unsafe { std::slice::from_raw_parts_mut(self.line_start(line), LINE_WORDS).fill(POISON) };
-                    }
-                    byte.store(line::FREE, Ordering::Release);
-                    free += 1;
-                    died += 1;
-                }
-                _ => is_free = false,
-            }
-            if is_free {
-                usable.add(row, 1);
-            }
-            row = if is_free { row + 1 } else { 0 };
-            line += 1;
+        for group in number * SECTION_LINES / GROUP..(number + 1) * SECTION_LINES / GROUP {
+            let lines = self.sweep_group(group, sweep);
+            usable.add_group(&mut row, lines.free);
+            free += lines.free.count_ones() as usize;
+            marked += lines.marked.count_ones() as usize;
+            died += lines.died.count_ones() as usize;
         }
         let new = SECTION_LINES - free - marked;
         found.new += new;
@@ -425,23 +396,37 @@ impl Space {
         }
     }
 
-    /// Sweeps a group of lines that are all in the same state, as most are: what their bytes said. `None`: each line
-    /// has to be looked at.
+    /// Sweeps a group of lines.
     #[inline]
-    fn sweep_group(&self, group: usize, dead: u8, sweep: Sweep) -> Option<u8> {
-        let all = self.lines.same(group)?;
-        if all == dead {
-            if self.poisons {
-                return None;
+    fn sweep_group(&self, group: usize, sweep: Sweep) -> SweptGroup {
+        let bytes = self.lines.group(group);
+        let mut died = bytes.that_say(line::of_cycle(sweep.cycle.wrapping_sub(1)));
+        let mut marked = bytes.that_say(line::MARKED);
+        if sweep.takes_over && marked != 0 {
+            if marked == u8::MAX && !self.poisons && self.full.all_live(group) {
+                self.full.copy_group(group, &self.marks);
+            } else {
+                let dead = each_bit(marked).filter(|bit| !self.take_over(group * GROUP + bit));
+                let dead = dead.fold(0, |dead, bit| dead | 1 << bit);
+                marked &= !dead;
+                died |= dead;
             }
-            self.lines.set_group(group, line::FREE, Ordering::Release);
-        } else if all == line::MARKED && sweep.takes_over {
-            if self.poisons || !self.full.all_live(group) {
-                return None;
-            }
-            self.full.copy_group(group, &self.marks);
         }
-        Some(all)
+        if died == u8::MAX && !self.poisons {
+            self.lines.set_group(group, line::FREE, Ordering::Release);
+        } else {
+            each_bit(died).for_each(|bit| self.free_line(group * GROUP + bit));
+        }
+        SweptGroup { free: bytes.that_say(line::FREE) | died, marked, died }
+    }
+
+    fn free_line(&self, line: usize) {
+        if self.poisons {
+            self.check_unmarked(line);
+            // SAFETY: nothing lives in the line, and nobody takes it before its byte says so.
+            unsafe { std::slice::from_raw_parts_mut(self.line_start(line), LINE_WORDS).fill(POISON) };
+        }
+        self.line(line).store(line::FREE, Ordering::Release);
     }
 
     /// The marks of a line that the cycle has found live become those of the full marking. Whether anything lives in
