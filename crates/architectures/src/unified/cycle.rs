@@ -210,8 +210,8 @@ impl Unified {
         }
     }
 
-    /// As [`Unified::hear`], where a process runs that needs no room on its heap. Whether it has to be scanned before it
-    /// goes on.
+    /// As [`Unified::hear`], in the middle of a time slice, where the process may lose its buffer. Whether it has to be
+    /// scanned before it goes on.
     #[inline]
     pub(super) fn hear_running(&self, mutator: &mut Mutator) -> bool {
         let hears = local(&self.threads, |local| {
