@@ -83,7 +83,9 @@ struct News([AtomicU64; SHARDS / NEWS_BITS]);
 const NEWS_BITS: usize = u64::BITS as usize;
 
 impl News {
-    const NONE: News = News([const { AtomicU64::new(0) }; SHARDS / NEWS_BITS]);
+    const fn none() -> News {
+        News([const { AtomicU64::new(0) }; SHARDS / NEWS_BITS])
+    }
 
     fn add(&self, list: usize) {
         let (word, bit) = (&self.0[list / NEWS_BITS], 1 << (list % NEWS_BITS));
@@ -123,7 +125,7 @@ fn lock(list: &List) -> MutexGuard<'_, Head> {
 impl StoredTerms {
     pub(crate) fn new() -> StoredTerms {
         let list = || List { visits: AtomicUsize::new(0), head: Mutex::new(Head::EMPTY) };
-        StoredTerms { lists: (0..SHARDS).map(|_| list()).collect(), news: News::NONE, turns: Turns::new() }
+        StoredTerms { lists: (0..SHARDS).map(|_| list()).collect(), news: News::none(), turns: Turns::new() }
     }
 
     /// A fragment for a term: an immediate, a literal or a pointer into the area.
@@ -279,7 +281,7 @@ mod tests {
 
     #[test]
     fn lists_with_news_are_found_in_order() {
-        let news = News::NONE;
+        let news = News::none();
         let lists = [0, 63, 64, 700, SHARDS - 1];
         lists.iter().for_each(|list| news.add(*list));
         let found = || std::iter::successors(news.first(0), |last| news.first(last + 1)).collect::<Vec<_>>();
