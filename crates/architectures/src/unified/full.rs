@@ -41,6 +41,9 @@ const PART_MORE: usize = 4;
 const PART_TAKEN: usize = 12;
 const PART_TAKEN_OF_LARGE: usize = 4;
 const LARGE_LINES: usize = (128 << 20) / (LINE_WORDS * 8);
+/// A full marking that others help with has to be late by so many times what is in use beyond a medium-sized heap before
+/// processes are kept for it; without help, by half of that.
+const LATE_WITH_HELP: usize = 4;
 const MORE_LINES: usize = if cfg!(test) { 1 << 8 } else { (16 << 20) / (LINE_WORDS * 8) };
 /// Lines that may be taken while a cycle is on, and again while one takes the marks over, before threads that allocate
 /// work for it at each buffer, if so many are in use.
@@ -174,6 +177,8 @@ pub(super) struct Full {
     /// More has become old than was expected; so much more that rests are short.
     is_late: AtomicBool,
     is_far_behind: AtomicBool,
+    /// Schedulers without processes have marked some.
+    is_helped: AtomicBool,
 }
 
 impl Full {
@@ -185,6 +190,7 @@ impl Full {
             owed: AtomicUsize::new(0),
             is_late: AtomicBool::new(false),
             is_far_behind: AtomicBool::new(false),
+            is_helped: AtomicBool::new(false),
         }
     }
 
@@ -199,6 +205,11 @@ impl Full {
     /// Whether there is something to mark, as far as is known.
     pub(super) fn is_on(&self) -> bool {
         self.is(State::On)
+    }
+
+    /// A scheduler without processes has marked some.
+    pub(super) fn note_help(&self) {
+        self.is_helped.store(true, Ordering::Relaxed);
     }
 
     /// Whether more has become old than was expected.
@@ -242,6 +253,7 @@ impl Unified {
         self.full.owed.store(0, Ordering::Relaxed);
         self.full.is_late.store(false, Ordering::Relaxed);
         self.full.is_far_behind.store(false, Ordering::Relaxed);
+        self.full.is_helped.store(false, Ordering::Relaxed);
         self.full.set(State::On);
         self.space.full.since.store(cycle, Ordering::Relaxed);
         let left = self.space.fixed_lines().map_or(usize::MAX, |lines| lines.saturating_sub(occupied) / 4);
@@ -258,7 +270,10 @@ impl Unified {
         self.full.owed.fetch_max(owed, Ordering::Relaxed);
         let late = pace.occupied + 2 * pace.more;
         self.full.is_late.store(occupied > late, Ordering::Relaxed);
-        let far_behind = late + pace.occupied.saturating_sub(LARGE_LINES) / 2;
+        let large = pace.occupied.saturating_sub(LARGE_LINES);
+        // Those who help go on meanwhile.
+        let is_helped = self.full.is_helped.load(Ordering::Relaxed);
+        let far_behind = late + if is_helped { LATE_WITH_HELP * large } else { large / 2 };
         self.full.is_far_behind.store(occupied > far_behind, Ordering::Relaxed);
     }
 

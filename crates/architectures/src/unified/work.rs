@@ -133,7 +133,9 @@ impl Unified {
         while monotonic() - started < most {
             if let Some(step) = self.step() {
                 self.helped.fetch_add(step, Ordering::Relaxed);
-            } else if self.step_full().is_none() {
+            } else if self.step_full().is_some() {
+                self.full.note_help();
+            } else {
                 break;
             }
             has_worked = true;
