@@ -41,8 +41,8 @@ const PART_MORE: usize = 4;
 const PART_TAKEN: usize = 12;
 const PART_TAKEN_OF_LARGE: usize = 4;
 const LARGE_LINES: usize = (128 << 20) / (LINE_WORDS * 8);
-/// A full marking that others help with has to be late by so many times what is in use beyond a medium-sized heap before
-/// processes are kept for it; without help, by half of that.
+/// A full marking that others help with has to be late by so many times what is in use beyond a medium-sized heap
+/// before processes are kept for it; without help, by half of that.
 const LATE_WITH_HELP: usize = 4;
 const MORE_LINES: usize = if cfg!(test) { 1 << 8 } else { (16 << 20) / (LINE_WORDS * 8) };
 /// Lines that may be taken while a cycle is on, and again while one takes the marks over, before threads that allocate
