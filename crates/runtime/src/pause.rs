@@ -109,9 +109,10 @@ unsafe fn show_roots(live: usize, c: *mut Core) {
         let core = &mut *c;
         let Some(collector) = core.collector else { return };
         let own = &mut *core.own;
+        let before = own.saved.len();
         own.saved.extend_from_slice(&core.x[..live]);
         (*core.process).visit_running(own, &mut |mutator, roots| collector.visit_roots(mutator, roots));
-        own.saved.clear();
+        own.saved.truncate(before);
     }
 }
 

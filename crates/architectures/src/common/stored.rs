@@ -23,7 +23,7 @@ use super::turns::Turns;
 
 /// Lists.
 const SHARDS: usize = 1024;
-/// Terms in place of which a list is visited: that takes as long.
+/// To visit a list takes as long as to visit so many terms.
 const LIST_TERMS: usize = 8;
 
 /// How many bits of a fragment's number are the list's.
@@ -70,11 +70,7 @@ pub(crate) struct StoredPlace {
 }
 
 impl StoredPlace {
-    pub(crate) const START: StoredPlace = StoredPlace::before(0);
-
-    const fn before(list: usize) -> StoredPlace {
-        StoredPlace { list, begun: false }
-    }
+    pub(crate) const START: StoredPlace = StoredPlace { list: 0, begun: false };
 }
 
 /// Lists on which something is new since their last visit, a bit for each. It changes under the list's lock.
