@@ -210,7 +210,7 @@ impl<P: Policy> Copier<P> {
 /// # Safety
 /// `from` is readable and `to` writable for so many words, at least one; they do not overlap.
 #[inline(always)]
-unsafe fn copy_words(from: *const Word, to: *mut Word, words: usize) {
+pub(crate) unsafe fn copy_words(from: *const Word, to: *mut Word, words: usize) {
     #[inline(always)]
     unsafe fn fixed<const N: usize>(from: *const Word, to: *mut Word) {
         // SAFETY: the caller's.

@@ -9,7 +9,7 @@ use atoll_term::Word;
 use super::space::{FEWEST_LINES, LINE_WORDS, Lines, SECTION_LINES};
 use super::state::State;
 use super::threads::Local;
-use super::{Unified, limits};
+use super::{Unified, limits, nursery};
 
 /// An address that no heap has, for buffers without room: a null limit would mean a stack in the same block.
 pub(super) const NOWHERE: *mut Word = NonNull::<Word>::dangling().as_ptr();
@@ -56,6 +56,7 @@ impl Unified {
     pub(super) fn leave_lines(&self, local: &mut Local) {
         local.top = NOWHERE;
         local.limit = NOWHERE;
+        local.nursery.leave();
         self.tell_taken(local);
         if let Some(owned) = local.owned.take() {
             self.space.give_section(owned);
@@ -64,9 +65,21 @@ impl Unified {
 
     /// Free lines for at least so many words, and more up to `most`. What is allocated in them belongs to the cycle of
     /// which the thread knows.
-    fn take_lines(&self, local: &mut Local, words: usize, most: usize) -> Lines {
+    pub(super) fn take_lines(&self, local: &mut Local, words: usize, most: usize) -> Lines {
         let least = words.div_ceil(LINE_WORDS).max(1);
         let lines = self.take_lines_now(local, least, most);
+        self.has_taken(local, lines);
+        lines
+    }
+
+    /// As [`Unified::take_lines`], so many out of a section that is free.
+    pub(super) fn take_whole(&self, local: &mut Local, count: usize) -> Lines {
+        let lines = self.space.take_whole(count, local.cycle);
+        self.has_taken(local, lines);
+        lines
+    }
+
+    fn has_taken(&self, local: &mut Local, lines: Lines) {
         local.untold += lines.count;
         if local.untold >= UNTOLD_LINES {
             self.tell_taken(local);
@@ -75,7 +88,6 @@ impl Unified {
         if self.full.is_on() {
             local.unpaid_to_full += lines.count * LINE_WORDS;
         }
-        lines
     }
 
     /// All threads hear what this one has taken.
@@ -130,6 +142,8 @@ impl Unified {
     /// Room for a built-in function, or for a process that does not run.
     #[cold]
     pub(super) fn allocate_more(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
+        // What is made here may refer to what is made behind it.
+        nursery::end(mutator);
         let place = if State::of(mutator).running {
             self.refill(mutator, words);
             let place = mutator.top;
@@ -140,6 +154,8 @@ impl Unified {
         } else {
             limits::count_more(mutator, words);
             self.with_local(|local| {
+                // It ends where what is not its process's begins.
+                local.nursery.end();
                 let free = (local.limit as usize).saturating_sub(local.top as usize) / size_of::<Word>();
                 if free < words {
                     let lines = self.take_lines(local, words, BUFFER_LINES);

@@ -10,8 +10,10 @@ use super::state::State;
 use super::{Unified, limits};
 use crate::common::stack;
 
-/// Under stress, one collection in so many stops the world; the others work for the cycle that is on.
-const STRESSED_STOPS: usize = 8;
+/// Under stress, one collection in so many stops the world, and after it no cycle begins before some nurseries have been
+/// collected; the others work for the cycle that is on.
+const STRESSED_STOPS: usize = 16;
+const STRESSED_NURSERIES: usize = 4;
 /// Bytes outside of the heap, beside four times those at which a cycle begins, for which the world is stopped.
 const TOO_MUCH_OFF_HEAP: usize = 256 << 20;
 
@@ -27,9 +29,6 @@ impl Unified {
         if limits::is_due(mutator, &request) {
             limits::check(&self.space, mutator, &request, live, roots)?;
         }
-        if mutator.off_heap_bytes > 0 {
-            self.off_heap_bytes.fetch_add(std::mem::take(&mut mutator.off_heap_bytes), Ordering::Relaxed);
-        }
         mutator.fragment_words = 0;
         self.reserve_stack(mutator, request.stack_words);
         if request.hibernate {
@@ -39,8 +38,9 @@ impl Unified {
         if request.major || self.must_stop() || self.space.is_short(request.heap_words.div_ceil(LINE_WORDS)) {
             self.stop_and_collect(mutator, request, live, roots);
         }
-        if mutator.free_words() < request.heap_words {
-            self.refill(mutator, request.heap_words);
+        self.make_room(mutator, request.heap_words, live, roots);
+        if mutator.off_heap_bytes > 0 {
+            self.off_heap_bytes.fetch_add(std::mem::take(&mut mutator.off_heap_bytes), Ordering::Relaxed);
         }
         self.pay();
         Ok(())
@@ -50,6 +50,12 @@ impl Unified {
         if let Some(words) = stack::reserve(mutator, words) {
             self.first_stacks.grew(State::of(mutator).beginning, words);
         }
+    }
+
+    /// Under stress: whether a cycle is to be on.
+    pub(super) fn wants_cycle_under_stress(&self) -> bool {
+        self.base.settings.is_stressed()
+            && self.asked.load(Ordering::Relaxed) % STRESSED_STOPS > STRESSED_NURSERIES
     }
 
     fn must_stop(&self) -> bool {

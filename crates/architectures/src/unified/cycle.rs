@@ -139,6 +139,7 @@ impl Unified {
         local.stops = self.stops.load(Ordering::Acquire);
         local.top = super::buffer::NOWHERE;
         local.limit = super::buffer::NOWHERE;
+        local.nursery.leave();
         local.owned = None;
         local.untold = 0;
         local.grey = Found::default();
@@ -191,6 +192,7 @@ impl Unified {
             }
             self.hear(local);
             super::buffer::take(local, mutator);
+            self.resume_nursery(local, mutator);
             let state = State::of_mut(mutator);
             state.running = true;
             state.has_run = true;
@@ -265,7 +267,7 @@ impl Unified {
         self.full.is_marked()
             || self.taken.load(Ordering::Relaxed) >= self.budget.load(Ordering::Relaxed)
             || self.off_heap_bytes.load(Ordering::Relaxed) >= self.off_heap_budget.load(Ordering::Relaxed)
-            || self.base.settings.is_stressed()
+            || self.wants_cycle_under_stress()
     }
 
     /// Begins a cycle, unless another thread does.

@@ -44,6 +44,7 @@ mod epoch;
 mod full;
 mod limits;
 mod mark;
+mod nursery;
 mod off_heap;
 mod roots;
 mod sections;
@@ -245,8 +246,8 @@ impl Architecture for Unified {
         self.keep(message);
     }
 
-    fn store_own(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        self.store_term(term)
+    fn store_own(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        self.store_term(owner, term)
     }
 
     unsafe fn link_stored(&self, stored: NonNull<Fragment>) {

@@ -11,7 +11,7 @@ use atoll_term::{Allocate, Term};
 
 use super::full::Found;
 use super::state::State;
-use super::{Unified, buffer};
+use super::{Unified, buffer, nursery};
 use crate::common::stored::StoredTerms;
 use crate::common::{message, stack};
 
@@ -26,6 +26,7 @@ impl Unified {
         let state = State::of_mut(mutator);
         // The first cycle that begins to look at processes after this one scans it.
         state.set_scanned(scanned, true);
+        state.nursery_of = 0;
         state.set_options(options);
         self.move_in(mutator, arguments);
         arguments.term()
@@ -44,6 +45,8 @@ impl Unified {
         } else {
             self.allocate_more(mutator, words).as_ptr()
         };
+        // The message may stay in the mailbox, where a collection of the nursery does not look.
+        nursery::end(mutator);
         // SAFETY: there is room, and nobody holds a term that points into the fragment.
         unsafe { message::move_out(fragment, to, |object| mutator.adopt(object)) };
     }
@@ -59,7 +62,7 @@ impl Unified {
                 if state.sent >= SENT_AT_MOST {
                     self.flush_counters(mutator);
                 }
-                self.barrier(term);
+                self.show(mutator, term);
                 message::by_reference(term)
             }
             None => {
@@ -77,6 +80,17 @@ impl Unified {
             record_message(message.used());
         }
         message
+    }
+
+    /// A process shows others a term.
+    #[inline(always)]
+    fn show(&self, mutator: &mut Mutator, term: Term) {
+        if term.is_pointer() {
+            nursery::end(mutator);
+            if self.finds_roots() {
+                self.shade(term);
+            }
+        }
     }
 
     /// While roots are being found, whatever enters a message or a stored term is greyed.
@@ -109,8 +123,8 @@ impl Unified {
     }
 
     /// A fragment for a term that is to be kept outside of processes.
-    pub(super) fn store_term(&self, term: Term) -> NonNull<Fragment> {
-        self.barrier(term);
+    pub(super) fn store_term(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        self.show(owner, term);
         StoredTerms::hold(term)
     }
 

@@ -269,6 +269,18 @@ impl Space {
         sections.give(owned.section, has_more);
     }
 
+    /// The first lines of a section that is free, for objects of this cycle.
+    pub(super) fn take_whole(&self, count: usize, cycle: u32) -> Lines {
+        loop {
+            let mut owned = self.take_section(true);
+            let lines = self.take_lines(&mut owned, count, count, cycle);
+            self.give_section(owned);
+            if let Some(lines) = lines {
+                return lines;
+            }
+        }
+    }
+
     /// Lines for objects of this cycle that take at least half of a section.
     pub(super) fn take_large(&self, count: usize, cycle: u32) -> Lines {
         let wanted = count.div_ceil(SECTION_LINES);
@@ -418,6 +430,17 @@ impl Space {
             each_bit(died).for_each(|bit| self.free_line(group * GROUP + bit));
         }
         SweptGroup { free: bytes.that_say(line::FREE) | died, marked, died }
+    }
+
+    /// For the verifier: nothing lives in a run of words.
+    ///
+    /// # Safety
+    /// The caller alone uses them.
+    pub(super) unsafe fn poison(&self, start: *mut Word, words: usize) {
+        if self.poisons {
+            // SAFETY: the caller's obligation.
+            unsafe { std::slice::from_raw_parts_mut(start, words).fill(POISON) };
+        }
     }
 
     fn free_line(&self, line: usize) {

@@ -19,6 +19,8 @@ pub(super) struct State {
     pub(super) counted: usize,
     /// The cycle in which it was scanned last.
     scanned: AtomicU32,
+    /// The number of the thread whose buffer the process has a nursery in; 0: it has none.
+    pub(super) nursery_of: u16,
     /// Messages sent that are not counted yet.
     pub(super) sent: u32,
     full_sweep_after: u16,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use atoll_term::Word;
 
 use super::full::Found;
+use super::nursery::Nursery;
 use super::space::Owned;
 
 /// What others see of a thread.
@@ -21,11 +22,15 @@ pub(super) struct Record {
 
 /// All threads.
 #[derive(Debug, Default)]
-pub(super) struct Threads(Mutex<Vec<Arc<Record>>>);
+pub(super) struct Threads {
+    records: Mutex<Vec<Arc<Record>>>,
+    /// How many there have been.
+    count: AtomicU32,
+}
 
 impl Threads {
     fn records(&self) -> MutexGuard<'_, Vec<Arc<Record>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.records.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Whether all threads know of this epoch.
@@ -37,6 +42,11 @@ impl Threads {
                 || Arc::strong_count(record) == 1
         };
         self.records().iter().all(knows)
+    }
+
+    /// The number of a new thread, from 1 on; 0: there have been too many to number them.
+    fn number(&self) -> u16 {
+        u16::try_from(self.count.fetch_add(1, Ordering::Relaxed).saturating_add(1)).unwrap_or(0)
     }
 
     fn enter(&self) -> Arc<Record> {
@@ -52,8 +62,11 @@ impl Threads {
 #[derive(Debug)]
 pub(super) struct Local {
     record: Arc<Record>,
+    /// The thread's number; 0: it has none, and no nursery.
+    pub(super) number: u16,
     /// See [`Record::is_away`].
     is_away: bool,
+    pub(super) nursery: Nursery,
     /// Free words: the first, and the one behind them. The process that runs borrows them.
     pub(super) top: *mut Word,
     pub(super) limit: *mut Word,
@@ -88,7 +101,9 @@ impl Local {
     fn new(threads: &Threads) -> Local {
         Local {
             record: threads.enter(),
+            number: threads.number(),
             is_away: true,
+            nursery: Nursery::new(),
             top: super::buffer::NOWHERE,
             limit: super::buffer::NOWHERE,
             owned: None,

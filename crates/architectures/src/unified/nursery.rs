@@ -1,0 +1,402 @@
+//! The nursery: what a process has allocated in one buffer while it showed nothing to others. Nobody but the process
+//! refers into it, so the process collects it alone, while all others run: what lives is copied elsewhere, and the
+//! buffer is used again from where the nursery began. What the process shows to others (`send.rs`) needs no copy; the
+//! nursery ends with it, and its objects stay where they are, as they do when a cycle begins or another process gets
+//! the buffer. The collector of Doligez and Leroy (1993) has such a heap for each thread, and copies what is shown.
+//!
+//! Objects outside of the nursery do not refer into it, because they are older or belong to others, and a process is
+//! collected where its objects are complete.
+
+use std::ptr::{NonNull, null, null_mut};
+
+use atoll_heap::{
+    Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, counters, join_off_heap, link_off_heap, next_off_heap, off_heap_bytes,
+};
+use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
+
+use super::buffer::NOWHERE;
+use super::epoch::Phase;
+use super::space::{LINE_WORDS, SECTION_LINES};
+use super::state::State;
+use super::threads::Local;
+use super::{Unified, limits};
+use crate::common::blocks::words_between;
+use crate::common::cheney::copy_words;
+use crate::common::report::{Report, clock};
+
+/// Lines of a buffer for a nursery. More would not fit the second cache; of less, more survives.
+pub(super) const NURSERY_LINES: usize = if cfg!(test) { 128 } else { SECTION_LINES };
+/// Words of a nursery from which on it is worth a collection.
+const WORTH_COLLECTING: usize = NURSERY_LINES * LINE_WORDS / 8;
+/// Words of a stack and other roots up to which a nursery is collected: they are looked at each time.
+const MOST_ROOTS: usize = 1 << 14;
+/// Lines that are taken at once for what survives.
+const SURVIVORS_LINES: usize = 64;
+/// Nurseries in a row that are not collected after much of one has survived.
+const MOST_SKIPPED: u32 = 15;
+
+/// What a thread keeps of the nursery in its buffer.
+#[derive(Debug)]
+pub(super) struct Nursery {
+    /// The process whose nursery it is; null: there is none.
+    owner: *const Mutator,
+    /// Its first word. It ends at the heap top of its process.
+    from: *mut Word,
+    /// Free words for what survives: the first, and the one behind them.
+    top: *mut Word,
+    limit: *mut Word,
+    /// Nurseries that will not be collected, because much of the last one has survived, and as many as that were.
+    skips: u32,
+    skipped: u32,
+}
+
+impl Nursery {
+    pub(super) const fn new() -> Nursery {
+        Nursery { owner: null(), from: NOWHERE, top: NOWHERE, limit: NOWHERE, skips: 0, skipped: 0 }
+    }
+
+    /// There is none in the thread's buffer any longer.
+    pub(super) fn end(&mut self) {
+        self.owner = null();
+    }
+
+    /// The thread leaves its lines.
+    pub(super) fn leave(&mut self) {
+        self.end();
+        self.top = NOWHERE;
+        self.limit = NOWHERE;
+    }
+
+    /// So many words of so many have survived.
+    fn has_left(&mut self, survived: usize, words: usize) {
+        self.skipped = if survived > words / 2 { (2 * self.skipped + 1).min(MOST_SKIPPED) } else { 0 };
+        self.skips = self.skipped;
+    }
+}
+
+/// A process has shown others something, or something was allocated for it elsewhere: its nursery is one no longer.
+#[inline(always)]
+pub(super) fn end(mutator: &mut Mutator) {
+    State::of_mut(mutator).nursery_of = 0;
+}
+
+/// Whether the process has the nursery of this thread.
+#[inline]
+pub(super) fn is_of(local: &Local, mutator: &Mutator) -> bool {
+    local.nursery.owner == std::ptr::from_ref(mutator) && State::of(mutator).nursery_of == local.number
+}
+
+impl Unified {
+    /// A process that collects gets room for so many words, out of its nursery if it has one. All of its objects are
+    /// complete.
+    pub(super) fn make_room(&self, mutator: &mut Mutator, words: usize, live: &mut [Term], roots: &mut dyn RootSet) {
+        let is_short = mutator.free_words() < words;
+        let has_binaries = mutator.off_heap_bytes >= OFF_HEAP_BYTES_AT_LEAST;
+        let collects_always = has_binaries || self.base.settings.is_stressed();
+        if !is_short && !collects_always {
+            return;
+        }
+        let is_own = self.has_nursery(mutator);
+        if is_own && self.is_worth_collecting(mutator, roots, collects_always) {
+            // SAFETY: the process is collected with these roots, and nobody else refers into its nursery.
+            unsafe { self.collect_nursery(mutator, live, roots) }
+        }
+        if mutator.free_words() < words {
+            end(mutator);
+            if !is_own || words > WORTH_COLLECTING || !self.take_nursery(mutator) {
+                self.refill(mutator, words);
+            }
+        }
+        if words <= WORTH_COLLECTING {
+            self.begin_nursery(mutator);
+        }
+    }
+
+    /// Whether the process has a nursery, and no cycle has begun: one would have to know all that lives in it.
+    fn has_nursery(&self, mutator: &Mutator) -> bool {
+        self.with_local(|local| is_of(local, mutator) && self.is_between_cycles(local))
+    }
+
+    fn is_between_cycles(&self, local: &Local) -> bool {
+        let epoch = self.epoch();
+        epoch.phase() == Phase::Idle && local.heard() == epoch.number()
+    }
+
+    fn is_worth_collecting(&self, mutator: &Mutator, roots: &mut dyn RootSet, always: bool) -> bool {
+        let (from, is_skipped) = self.with_local(|local| {
+            let is_skipped = local.nursery.skips > 0;
+            local.nursery.skips = local.nursery.skips.saturating_sub(1);
+            (local.nursery.from, is_skipped)
+        });
+        let mut looked_at = mutator.stack_words();
+        roots.each_own_slice(&mut |_, terms| looked_at += terms);
+        let is_worth = words_between(from, mutator.top) >= WORTH_COLLECTING && !is_skipped;
+        (is_worth || always) && looked_at <= MOST_ROOTS
+    }
+
+    /// A buffer for a whole nursery. False: nothing was taken, because the heap has a fixed size.
+    fn take_nursery(&self, mutator: &mut Mutator) -> bool {
+        if self.space.fixed_lines().is_some() {
+            return false;
+        }
+        limits::count(mutator);
+        let lines = self.with_local(|local| self.take_whole(local, NURSERY_LINES));
+        mutator.top = self.space.line_start(lines.first);
+        mutator.limit = mutator.top.wrapping_add(lines.count * LINE_WORDS);
+        limits::count_from_here(mutator);
+        true
+    }
+
+    /// What the process allocates from here on lies in a nursery, unless it does already or a cycle is on.
+    fn begin_nursery(&self, mutator: &mut Mutator) {
+        self.with_local(|local| self.resume_nursery(local, mutator));
+    }
+
+    /// The process goes on with its nursery, or has a new one from here on.
+    #[inline]
+    pub(super) fn resume_nursery(&self, local: &mut Local, mutator: &mut Mutator) {
+        if is_of(local, mutator) {
+            return;
+        }
+        if self.is_between_cycles(local) {
+            local.nursery.owner = mutator;
+            local.nursery.from = mutator.top;
+            State::of_mut(mutator).nursery_of = local.number;
+        } else {
+            local.nursery.end();
+            end(mutator);
+        }
+    }
+
+    /// Copies what lives in the process's nursery, which is empty then.
+    ///
+    /// # Safety
+    /// The process is collected by this thread: stack, registers and roots are all that refers into its nursery.
+    unsafe fn collect_nursery(&self, mutator: &mut Mutator, live: &mut [Term], roots: &mut dyn RootSet) {
+        counters::work_begins();
+        let started = clock();
+        let mut copy = self.with_local(|local| Copy::new(self, &local.nursery, mutator.top));
+        // SAFETY: the roots are whole terms, and what they lead to are whole objects.
+        unsafe {
+            copy.visit_run(mutator.stack, mutator.stack_words());
+            copy.visit_run(live.as_mut_ptr().cast(), live.len());
+            roots.each_own_slice(&mut |start, terms| copy.visit_run(start.cast(), terms));
+            copy.finish();
+            copy.sweep_off_heap(mutator);
+        }
+        limits::count(mutator);
+        let Copy { start, words, top, limit, copied, .. } = copy;
+        // SAFETY: nothing refers into the nursery any more.
+        unsafe { self.space.poison(start, words) };
+        mutator.top = start;
+        limits::count_from_here(mutator);
+        self.with_local(|local| {
+            local.nursery.top = top;
+            local.nursery.limit = limit;
+            local.nursery.has_left(copied, words);
+        });
+        Report {
+            architecture: "unified",
+            major: false,
+            started,
+            before: words,
+            live: copied,
+            young_block: mutator.free_words(),
+            old_block: 0,
+        }
+        .record();
+    }
+}
+
+/// A copy under way of what lives in a nursery (Cheney 1970), to any number of runs of lines. What is copied leaves its
+/// new place behind as in `common/cheney.rs`.
+struct Copy<'u> {
+    unified: &'u Unified,
+    /// The nursery.
+    start: *mut Word,
+    words: usize,
+    /// Free words for what is copied: the first, and the one behind them.
+    top: *mut Word,
+    limit: *mut Word,
+    /// From there up to `top`, what was copied was not scanned.
+    unscanned: *mut Word,
+    /// Nor was it in these runs.
+    waiting: Vec<(*mut Word, *mut Word)>,
+    /// Words copied.
+    copied: usize,
+}
+
+impl<'u> Copy<'u> {
+    /// A copy of the nursery that ends at a heap top.
+    fn new(unified: &'u Unified, nursery: &Nursery, end: *mut Word) -> Copy<'u> {
+        let Nursery { from: start, top, limit, .. } = *nursery;
+        let words = words_between(start, end);
+        Copy { unified, start, words, top, limit, unscanned: top, waiting: Vec::new(), copied: 0 }
+    }
+
+    #[inline(always)]
+    fn contains(&self, place: *const Word) -> bool {
+        (place as usize).wrapping_sub(self.start as usize) < self.words * WORD_BYTES
+    }
+
+    /// Copies what a word refers to, if it lies in the nursery, and redirects the word.
+    ///
+    /// # Safety
+    /// The word is a term (or a code address) whose object, if it lies there, is whole or was copied.
+    #[inline(always)]
+    unsafe fn visit(&mut self, slot: *mut Word) {
+        // SAFETY: the caller vouches for the slot.
+        unsafe {
+            let term = Term::from_word(*slot);
+            if term.is_pointer() && self.contains(term.pointer()) {
+                *slot = self.copy(term).word();
+            }
+        }
+    }
+
+    /// Visits a run of words.
+    ///
+    /// # Safety
+    /// As [`Copy::visit`] for each of them.
+    unsafe fn visit_run(&mut self, start: *mut Word, words: usize) {
+        for index in 0..words {
+            // SAFETY: the caller vouches for the run.
+            unsafe { self.visit(start.add(index)) }
+        }
+    }
+
+    /// Scans what was copied until nothing is left to copy.
+    ///
+    /// # Safety
+    /// What was copied are whole objects.
+    unsafe fn finish(&mut self) {
+        loop {
+            let (mut place, end) = match self.waiting.pop() {
+                Some(run) => run,
+                None if self.unscanned == self.top => return,
+                None => (std::mem::replace(&mut self.unscanned, self.top), self.top),
+            };
+            while place < end {
+                // SAFETY: the place is the first word of a copied object, or one behind it that is a term.
+                place = unsafe { self.scan_word(place) };
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn scan_word(&mut self, place: *mut Word) -> *mut Word {
+        // SAFETY: the caller passes a word of a copied object; after a header of an opaque one nothing is scanned.
+        unsafe {
+            let word = Term::from_word(*place);
+            if word.is_pointer() {
+                self.visit(place);
+            } else if word.is_header() {
+                let header = Header::from_word(word.word());
+                if header.is_opaque() {
+                    return place.add(header.object_words());
+                }
+            }
+            place.add(1)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn copy(&mut self, term: Term) -> Term {
+        // SAFETY: the object is whole or was copied, and `room` gives room for it.
+        unsafe {
+            let object = term.pointer();
+            let first = Term::from_word(*object);
+            if term.is_cons() {
+                return if first.is_none() { Term::from_word(*object.add(1)) } else { self.copy_list(object) };
+            }
+            if !first.is_header() {
+                return first;
+            }
+            let words = Header::from_word(first.word()).object_words();
+            let to = self.room(words);
+            copy_words(object, to, words);
+            let moved = Term::boxed_at(to);
+            *object = moved.word();
+            moved
+        }
+    }
+
+    /// The spine of a list is copied in one go, so that lists lie in a row.
+    unsafe fn copy_list(&mut self, mut cell: *mut Word) -> Term {
+        // SAFETY: each cell is a whole cons of the nursery, and `room` gives room for it.
+        unsafe {
+            let mut to = self.room(2);
+            let moved = Term::cons_at(to);
+            loop {
+                let tail = Term::from_word(*cell.add(1));
+                *to = *cell;
+                *cell = Term::NONE.word();
+                *cell.add(1) = Term::cons_at(to).word();
+                let link = to.add(1);
+                if !tail.is_cons() || !self.contains(tail.pointer()) {
+                    *link = tail.word();
+                    return moved;
+                }
+                cell = tail.pointer();
+                if *cell == Term::NONE.word() {
+                    *link = *cell.add(1);
+                    return moved;
+                }
+                to = self.room(2);
+                *link = Term::cons_at(to).word();
+            }
+        }
+    }
+
+    /// Room for an object.
+    #[inline(always)]
+    fn room(&mut self, words: usize) -> *mut Word {
+        if words_between(self.top, self.limit) < words {
+            self.take_more(words);
+        }
+        let place = self.top;
+        self.top = place.wrapping_add(words);
+        self.copied += words;
+        place
+    }
+
+    #[cold]
+    fn take_more(&mut self, words: usize) {
+        if self.unscanned != self.top {
+            self.waiting.push((self.unscanned, self.top));
+        }
+        let unified = self.unified;
+        let lines = unified.with_local(|local| unified.take_lines(local, words, SURVIVORS_LINES));
+        self.top = unified.space.line_start(lines.first);
+        self.limit = self.top.wrapping_add(lines.count * LINE_WORDS);
+        self.unscanned = self.top;
+    }
+
+    /// Of the process's objects with parts outside of the heap, the newest lay in the nursery: lists their copies, and
+    /// releases the parts of those that are dead.
+    ///
+    /// # Safety
+    /// All that lives was copied. The process's list consists of whole objects, or of such that were copied.
+    unsafe fn sweep_off_heap(&self, mutator: &mut Mutator) {
+        let mut list = mutator.off_heap;
+        let mut kept = null_mut();
+        while let Some(object) = NonNull::new(list).filter(|object| self.contains(object.as_ptr())) {
+            // SAFETY: an object that was not copied is itself whole, and dead; a copy is whole, and on no list.
+            unsafe {
+                let first = Term::from_word(*object.as_ptr());
+                if first.is_header() {
+                    list = next_off_heap(object.as_ptr());
+                    mutator.off_heap_bytes = mutator.off_heap_bytes.saturating_sub(off_heap_bytes(object));
+                    release_off_heap_part(object);
+                } else {
+                    let copy = first.pointer();
+                    list = next_off_heap(copy);
+                    link_off_heap(&mut kept, NonNull::new_unchecked(copy));
+                }
+            }
+        }
+        mutator.off_heap = list;
+        // SAFETY: both lists consist of whole objects.
+        unsafe { join_off_heap(&mut mutator.off_heap, kept) };
+    }
+}
