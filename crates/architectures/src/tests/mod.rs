@@ -5,6 +5,7 @@ mod counters;
 mod expected;
 mod hybrid;
 mod messages;
+mod nurseries;
 pub(crate) mod random;
 pub(crate) mod shared;
 mod slices;

@@ -271,7 +271,7 @@ impl Unified {
     }
 
     /// Begins a cycle, unless another thread does.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         let Ok(mut driver) = self.driver.try_lock() else { return };
         let epoch = self.epoch();
         if epoch.phase() != Phase::Idle {

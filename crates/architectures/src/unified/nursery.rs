@@ -113,7 +113,7 @@ impl Unified {
     }
 
     /// Whether the process has a nursery, and no cycle has begun: one would have to know all that lives in it.
-    fn has_nursery(&self, mutator: &Mutator) -> bool {
+    pub(crate) fn has_nursery(&self, mutator: &Mutator) -> bool {
         self.with_local(|local| is_of(local, mutator) && self.is_between_cycles(local))
     }
 
