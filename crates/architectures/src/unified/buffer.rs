@@ -15,7 +15,7 @@ use super::{Unified, limits, nursery};
 pub(super) const NOWHERE: *mut Word = NonNull::<Word>::dangling().as_ptr();
 
 /// Lines of a buffer at most, where less is enough: a process works for the collector whenever it takes one.
-const BUFFER_LINES: usize = if cfg!(test) { 128 } else { 512 };
+pub(super) const BUFFER_LINES: usize = if cfg!(test) { 128 } else { 512 };
 /// Lines in a row that are taken out of a section of which a part is in use. More in a row are rare there.
 const SPARSE_LINES: usize = 16;
 /// Lines that a thread takes before it tells others: it may take few at a time.
@@ -142,16 +142,16 @@ impl Unified {
     /// Room for a built-in function, or for a process that does not run.
     #[cold]
     pub(super) fn allocate_more(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
-        // What is made here may refer to what is made behind it.
-        nursery::end(mutator);
         let place = if State::of(mutator).running {
-            self.refill(mutator, words);
+            self.refill_nursery(mutator, words);
             let place = mutator.top;
             mutator.top = place.wrapping_add(words);
             // The time slice ends soon, and the process works for the collector then.
             mutator.fragment_words += words;
             place
         } else {
+            // What is made here may refer to it.
+            nursery::end(mutator);
             limits::count_more(mutator, words);
             self.with_local(|local| {
                 // It ends where what is not its process's begins.

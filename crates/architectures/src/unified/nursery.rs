@@ -1,6 +1,6 @@
-//! The nursery: what a process has allocated in one buffer while it showed nothing to others. Nobody but the process
+//! The nursery: what a process has allocated in its last buffers while it showed nothing to others. Nobody but the process
 //! refers into it, so the process collects it alone, while all others run: what lives is copied elsewhere, and the
-//! buffer is used again from where the nursery began. What the process shows to others (`send.rs`) needs no copy; the
+//! largest buffer is used again from where the nursery began in it. What the process shows to others (`send.rs`) needs no copy; the
 //! nursery ends with it, and its objects stay where they are, as they do when a cycle begins or another process gets
 //! the buffer. The collector of Doligez and Leroy (1993) has such a heap for each thread, and copies what is shown.
 //!
@@ -12,9 +12,9 @@ use std::ptr::{NonNull, null, null_mut};
 use atoll_heap::{
     Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, counters, join_off_heap, link_off_heap, next_off_heap, off_heap_bytes,
 };
-use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
+use atoll_term::{Header, Term, Word, release_off_heap_part};
 
-use super::buffer::NOWHERE;
+use super::buffer::{BUFFER_LINES, NOWHERE};
 use super::epoch::Phase;
 use super::space::{LINE_WORDS, SECTION_LINES};
 use super::state::State;
@@ -26,6 +26,10 @@ use crate::common::report::{Report, clock};
 
 /// Lines of a buffer for a nursery. More would not fit the second cache; of less, more survives.
 pub(super) const NURSERY_LINES: usize = if cfg!(test) { 128 } else { SECTION_LINES };
+/// Words of a nursery at most: one buffer more, which a built-in function has taken.
+const MOST_WORDS: usize = (NURSERY_LINES + BUFFER_LINES) * LINE_WORDS;
+/// Runs of words of it behind which a function has taken another buffer, at most.
+const MOST_EARLIER: usize = 3;
 /// Words of a nursery from which on it is worth a collection.
 const WORTH_COLLECTING: usize = NURSERY_LINES * LINE_WORDS / 8;
 /// Words of a stack and other roots up to which a nursery is collected: they are looked at each time.
@@ -35,13 +39,38 @@ const SURVIVORS_LINES: usize = 64;
 /// Nurseries in a row that are not collected after much of one has survived.
 const MOST_SKIPPED: u32 = 15;
 
+/// A part of a nursery in one buffer.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Its first word, the one behind it, and the one behind its buffer.
+    start: *mut Word,
+    end: *mut Word,
+    limit: *mut Word,
+}
+
+impl Part {
+    const NONE: Part = Part { start: NOWHERE, end: NOWHERE, limit: NOWHERE };
+
+    fn words(&self) -> usize {
+        words_between(self.start, self.end)
+    }
+
+    #[inline(always)]
+    fn contains(&self, place: *const Word) -> bool {
+        (place as usize).wrapping_sub(self.start as usize) < (self.end as usize).wrapping_sub(self.start as usize)
+    }
+}
+
 /// What a thread keeps of the nursery in its buffer.
 #[derive(Debug)]
 pub(super) struct Nursery {
     /// The process whose nursery it is; null: there is none.
     owner: *const Mutator,
-    /// Its first word. It ends at the heap top of its process.
+    /// Its first word in that buffer. It ends at the heap top of its process.
     from: *mut Word,
+    /// The parts of it that lie in earlier buffers, and their number.
+    earlier: [Part; MOST_EARLIER],
+    earliers: usize,
     /// Free words for what survives: the first, and the one behind them.
     top: *mut Word,
     limit: *mut Word,
@@ -52,7 +81,23 @@ pub(super) struct Nursery {
 
 impl Nursery {
     pub(super) const fn new() -> Nursery {
-        Nursery { owner: null(), from: NOWHERE, top: NOWHERE, limit: NOWHERE, skips: 0, skipped: 0 }
+        Nursery { owner: null(), from: NOWHERE, earlier: [Part::NONE; MOST_EARLIER], earliers: 0, top: NOWHERE, limit: NOWHERE, skips: 0, skipped: 0 }
+    }
+
+    /// It begins there.
+    fn begin(&mut self, owner: *const Mutator, from: *mut Word) {
+        self.owner = owner;
+        self.from = from;
+        self.earliers = 0;
+    }
+
+    fn earlier(&self) -> &[Part] {
+        &self.earlier[..self.earliers]
+    }
+
+    /// Its words, up to a heap top.
+    fn words(&self, top: *mut Word) -> usize {
+        words_between(self.from, top) + self.earlier().iter().map(Part::words).sum::<usize>()
     }
 
     /// There is none in the thread's buffer any longer.
@@ -123,14 +168,14 @@ impl Unified {
     }
 
     fn is_worth_collecting(&self, mutator: &Mutator, roots: &mut dyn RootSet, always: bool) -> bool {
-        let (from, is_skipped) = self.with_local(|local| {
+        let (words, is_skipped) = self.with_local(|local| {
             let is_skipped = local.nursery.skips > 0;
             local.nursery.skips = local.nursery.skips.saturating_sub(1);
-            (local.nursery.from, is_skipped)
+            (local.nursery.words(mutator.top), is_skipped)
         });
         let mut looked_at = mutator.stack_words();
         roots.each_own_slice(&mut |_, terms| looked_at += terms);
-        let is_worth = words_between(from, mutator.top) >= WORTH_COLLECTING && !is_skipped;
+        let is_worth = words >= WORTH_COLLECTING && !is_skipped;
         (is_worth || always) && looked_at <= MOST_ROOTS
     }
 
@@ -159,11 +204,35 @@ impl Unified {
             return;
         }
         if self.is_between_cycles(local) {
-            local.nursery.owner = mutator;
-            local.nursery.from = mutator.top;
+            local.nursery.begin(mutator, mutator.top);
             State::of_mut(mutator).nursery_of = local.number;
         } else {
             local.nursery.end();
+            end(mutator);
+        }
+    }
+
+    /// A built-in function that cannot collect gets another buffer, with so many free words. The nursery goes on there,
+    /// if it has room for all: what is made there may be referred to by what is in it.
+    pub(super) fn refill_nursery(&self, mutator: &mut Mutator, words: usize) {
+        let (end_before, limit) = (mutator.top, mutator.limit);
+        self.refill(mutator, words);
+        let has_moved = mutator.top != end_before;
+        let goes_on = words <= WORTH_COLLECTING
+            && self.with_local(|local| {
+                let nursery = &mut local.nursery;
+                if local.number == 0 || !std::ptr::eq(nursery.owner, mutator) {
+                    return false;
+                }
+                if has_moved {
+                    let Some(place) = nursery.earlier.get_mut(nursery.earliers) else { return false };
+                    *place = Part { start: nursery.from, end: end_before, limit };
+                    nursery.earliers += 1;
+                    nursery.from = mutator.top;
+                }
+                nursery.words(mutator.limit) <= MOST_WORDS
+            });
+        if !goes_on {
             end(mutator);
         }
     }
@@ -175,7 +244,7 @@ impl Unified {
     unsafe fn collect_nursery(&self, mutator: &mut Mutator, live: &mut [Term], roots: &mut dyn RootSet) {
         counters::work_begins();
         let started = clock();
-        let mut copy = self.with_local(|local| Copy::new(self, &local.nursery, mutator.top));
+        let mut copy = self.with_local(|local| Copy::new(self, &local.nursery, mutator));
         // SAFETY: the roots are whole terms, and what they lead to are whole objects.
         unsafe {
             copy.visit_run(mutator.stack, mutator.stack_words());
@@ -185,12 +254,22 @@ impl Unified {
             copy.sweep_off_heap(mutator);
         }
         limits::count(mutator);
-        let Copy { start, words, top, limit, copied, .. } = copy;
-        // SAFETY: nothing refers into the nursery any more.
-        unsafe { self.space.poison(start, words) };
-        mutator.top = start;
+        let Copy { last, earlier, top, limit, copied, .. } = copy;
+        let mut words = 0;
+        let mut next = last;
+        for part in earlier.iter().chain([&last]) {
+            words += part.words();
+            // SAFETY: nothing refers into the nursery any more.
+            unsafe { self.space.poison(part.start, part.words()) };
+            if words_between(part.start, part.limit) > words_between(next.start, next.limit) {
+                next = *part;
+            }
+        }
+        mutator.top = next.start;
+        mutator.limit = next.limit;
         limits::count_from_here(mutator);
         self.with_local(|local| {
+            local.nursery.begin(mutator, mutator.top);
             local.nursery.top = top;
             local.nursery.limit = limit;
             local.nursery.has_left(copied, words);
@@ -213,8 +292,8 @@ impl Unified {
 struct Copy<'u> {
     unified: &'u Unified,
     /// The nursery.
-    start: *mut Word,
-    words: usize,
+    last: Part,
+    earlier: Vec<Part>,
     /// Free words for what is copied: the first, and the one behind them.
     top: *mut Word,
     limit: *mut Word,
@@ -227,16 +306,17 @@ struct Copy<'u> {
 }
 
 impl<'u> Copy<'u> {
-    /// A copy of the nursery that ends at a heap top.
-    fn new(unified: &'u Unified, nursery: &Nursery, end: *mut Word) -> Copy<'u> {
+    /// A copy of a process's nursery.
+    fn new(unified: &'u Unified, nursery: &Nursery, mutator: &Mutator) -> Copy<'u> {
         let Nursery { from: start, top, limit, .. } = *nursery;
-        let words = words_between(start, end);
-        Copy { unified, start, words, top, limit, unscanned: top, waiting: Vec::new(), copied: 0 }
+        let last = Part { start, end: mutator.top, limit: mutator.limit };
+        let earlier = nursery.earlier().to_vec();
+        Copy { unified, last, earlier, top, limit, unscanned: top, waiting: Vec::new(), copied: 0 }
     }
 
     #[inline(always)]
     fn contains(&self, place: *const Word) -> bool {
-        (place as usize).wrapping_sub(self.start as usize) < self.words * WORD_BYTES
+        self.last.contains(place) || self.earlier.iter().any(|part| part.contains(place))
     }
 
     /// Copies what a word refers to, if it lies in the nursery, and redirects the word.
