@@ -122,20 +122,24 @@ impl Unified {
         }
     }
 
-    /// Gives a mutator that runs on this thread a buffer with so many free words.
-    pub(super) fn refill(&self, mutator: &mut Mutator, words: usize) {
+    /// Gives a mutator that runs on this thread a buffer with so many free words, of so many lines at most if that is
+    /// enough.
+    pub(super) fn refill(&self, mutator: &mut Mutator, words: usize, lines: usize) {
         // A process with a small limit is not to pass it far before its heap is looked at.
         let limit = State::of(mutator).maximum_words();
-        let most = if limit > 0 { BUFFER_LINES.min(limit / (4 * LINE_WORDS)) } else { BUFFER_LINES };
+        let most = if limit > 0 { lines.min(limit / (4 * LINE_WORDS)) } else { lines };
         self.with_local(|local| {
-            let lines = self.take_lines(local, words, most);
-            let start = self.space.line_start(lines.first);
+            let (start, end) = local.nursery.take_spare(words).unwrap_or_else(|| {
+                let lines = self.take_lines(local, words, most);
+                let start = self.space.line_start(lines.first);
+                (start, start.wrapping_add(lines.count * LINE_WORDS))
+            });
             if start != mutator.limit {
                 limits::count(mutator);
                 mutator.top = start;
                 limits::count_from_here(mutator);
             }
-            mutator.limit = start.wrapping_add(lines.count * LINE_WORDS);
+            mutator.limit = end;
         });
     }
 

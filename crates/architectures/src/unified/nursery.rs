@@ -1,6 +1,6 @@
 //! The nursery: what a process has allocated in its last buffers while it showed nothing to others. Nobody but the process
 //! refers into it, so the process collects it alone, while all others run: what lives is copied elsewhere, and the
-//! largest buffer is used again from where the nursery began in it. What the process shows to others (`send.rs`) needs no copy; the
+//! buffers are used again from where the nursery began in them. What the process shows to others (`send.rs`) needs no copy; the
 //! nursery ends with it, and its objects stay where they are, as they do when a cycle begins or another process gets
 //! the buffer. The collector of Doligez and Leroy (1993) has such a heap for each thread, and copies what is shown.
 //!
@@ -24,14 +24,15 @@ use crate::common::blocks::words_between;
 use crate::common::cheney::copy_words;
 use crate::common::report::{Report, clock};
 
-/// Lines of a buffer for a nursery. More would not fit the second cache; of less, more survives.
-pub(super) const NURSERY_LINES: usize = if cfg!(test) { 128 } else { SECTION_LINES };
+/// Lines of a nursery. More would not fit the second cache; of less, more survives.
+const NURSERY_LINES: usize = if cfg!(test) { 128 } else { SECTION_LINES };
+const NURSERY_WORDS: usize = NURSERY_LINES * LINE_WORDS;
 /// Words of a nursery at most: one buffer more, which a built-in function has taken.
-const MOST_WORDS: usize = (NURSERY_LINES + BUFFER_LINES) * LINE_WORDS;
-/// Runs of words of it behind which a function has taken another buffer, at most.
-const MOST_EARLIER: usize = 3;
+const MOST_WORDS: usize = NURSERY_WORDS + BUFFER_LINES * LINE_WORDS;
+/// Buffers of a nursery before its last one, at most: each makes it slower to tell what lies in it.
+const MOST_EARLIER: usize = 7;
 /// Words of a nursery from which on it is worth a collection.
-const WORTH_COLLECTING: usize = NURSERY_LINES * LINE_WORDS / 8;
+const WORTH_COLLECTING: usize = NURSERY_WORDS / 8;
 /// Words of a stack and other roots up to which a nursery is collected: they are looked at each time.
 const MOST_ROOTS: usize = 1 << 14;
 /// Lines that are taken at once for what survives.
@@ -49,8 +50,6 @@ struct Part {
 }
 
 impl Part {
-    const NONE: Part = Part { start: NOWHERE, end: NOWHERE, limit: NOWHERE };
-
     fn words(&self) -> usize {
         words_between(self.start, self.end)
     }
@@ -68,9 +67,10 @@ pub(super) struct Nursery {
     owner: *const Mutator,
     /// Its first word in that buffer. It ends at the heap top of its process.
     from: *mut Word,
-    /// The parts of it that lie in earlier buffers, and their number.
-    earlier: [Part; MOST_EARLIER],
-    earliers: usize,
+    /// The parts of it that lie in earlier buffers.
+    earlier: Vec<Part>,
+    /// Buffers that nothing lies in, left by a collection.
+    spares: Vec<Part>,
     /// Free words for what survives: the first, and the one behind them.
     top: *mut Word,
     limit: *mut Word,
@@ -81,23 +81,34 @@ pub(super) struct Nursery {
 
 impl Nursery {
     pub(super) const fn new() -> Nursery {
-        Nursery { owner: null(), from: NOWHERE, earlier: [Part::NONE; MOST_EARLIER], earliers: 0, top: NOWHERE, limit: NOWHERE, skips: 0, skipped: 0 }
+        Nursery {
+            owner: null(),
+            from: NOWHERE,
+            earlier: Vec::new(),
+            spares: Vec::new(),
+            top: NOWHERE,
+            limit: NOWHERE,
+            skips: 0,
+            skipped: 0,
+        }
     }
 
     /// It begins there.
     fn begin(&mut self, owner: *const Mutator, from: *mut Word) {
         self.owner = owner;
         self.from = from;
-        self.earliers = 0;
+        self.earlier.clear();
     }
 
-    fn earlier(&self) -> &[Part] {
-        &self.earlier[..self.earliers]
+    /// A buffer that was left, with so many free words.
+    pub(super) fn take_spare(&mut self, words: usize) -> Option<(*mut Word, *mut Word)> {
+        let last = self.spares.pop_if(|spare| words_between(spare.start, spare.limit) >= words)?;
+        Some((last.start, last.limit))
     }
 
     /// Its words, up to a heap top.
     fn words(&self, top: *mut Word) -> usize {
-        words_between(self.from, top) + self.earlier().iter().map(Part::words).sum::<usize>()
+        words_between(self.from, top) + self.earlier.iter().map(Part::words).sum::<usize>()
     }
 
     /// There is none in the thread's buffer any longer.
@@ -108,6 +119,7 @@ impl Nursery {
     /// The thread leaves its lines.
     pub(super) fn leave(&mut self) {
         self.end();
+        self.spares.clear();
         self.top = NOWHERE;
         self.limit = NOWHERE;
     }
@@ -131,6 +143,19 @@ pub(super) fn is_of(local: &Local, mutator: &Mutator) -> bool {
     local.nursery.owner == std::ptr::from_ref(mutator) && State::of(mutator).nursery_of == local.number
 }
 
+/// What becomes of a nursery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// There is none, or it is given up.
+    Ends,
+    /// It may have so many lines more.
+    GoesOn(usize),
+    /// It is to be collected.
+    Full,
+    /// Its buffers were too short.
+    Scattered,
+}
+
 impl Unified {
     /// A process that collects gets room for so many words, out of its nursery if it has one. All of its objects are
     /// complete.
@@ -141,20 +166,60 @@ impl Unified {
         if !is_short && !collects_always {
             return;
         }
-        let is_own = self.has_nursery(mutator);
-        if is_own && self.is_worth_collecting(mutator, roots, collects_always) {
-            // SAFETY: the process is collected with these roots, and nobody else refers into its nursery.
-            unsafe { self.collect_nursery(mutator, live, roots) }
+        match self.next(mutator, words, collects_always) {
+            Next::GoesOn(lines) => return self.extend_nursery(mutator, words, lines),
+            Next::Ends => end(mutator),
+            Next::Full if self.is_small(mutator, roots) => {
+                // SAFETY: the process is collected with these roots, and nobody else refers into its nursery.
+                unsafe { self.collect_nursery(mutator, live, roots) }
+            }
+            Next::Full => end(mutator),
+            Next::Scattered => {
+                end(mutator);
+                self.take_nursery(mutator);
+            }
         }
         if mutator.free_words() < words {
             end(mutator);
-            if !is_own || words > WORTH_COLLECTING || !self.take_nursery(mutator) {
-                self.refill(mutator, words);
-            }
+            self.refill(mutator, words, BUFFER_LINES);
         }
         if words <= WORTH_COLLECTING {
-            self.begin_nursery(mutator);
+            self.with_local(|local| self.resume_nursery(local, mutator));
         }
+    }
+
+    /// What becomes of a process's nursery, when so many words are needed.
+    fn next(&self, mutator: &Mutator, words: usize, always: bool) -> Next {
+        if !self.has_nursery(mutator) {
+            return Next::Ends;
+        }
+        self.with_local(|local| {
+            let nursery = &mut local.nursery;
+            let used = nursery.words(mutator.top);
+            if always {
+                return Next::Full;
+            }
+            if words > WORTH_COLLECTING {
+                return Next::Ends;
+            }
+            let has_places = nursery.earlier.len() < MOST_EARLIER;
+            if has_places && used + WORTH_COLLECTING <= NURSERY_WORDS {
+                return Next::GoesOn((NURSERY_WORDS - used) / LINE_WORDS);
+            }
+            if used < WORTH_COLLECTING {
+                return if self.space.fixed_lines().is_some() { Next::Ends } else { Next::Scattered };
+            }
+            let is_skipped = nursery.skips > 0;
+            nursery.skips = nursery.skips.saturating_sub(1);
+            if is_skipped { Next::Ends } else { Next::Full }
+        })
+    }
+
+    /// Whether there are few roots to be looked at.
+    fn is_small(&self, mutator: &Mutator, roots: &mut dyn RootSet) -> bool {
+        let mut looked_at = mutator.stack_words();
+        roots.each_own_slice(&mut |_, terms| looked_at += terms);
+        looked_at <= MOST_ROOTS
     }
 
     /// Whether the process has a nursery, and no cycle has begun: one would have to know all that lives in it.
@@ -167,34 +232,13 @@ impl Unified {
         epoch.phase() == Phase::Idle && local.heard() == epoch.number()
     }
 
-    fn is_worth_collecting(&self, mutator: &Mutator, roots: &mut dyn RootSet, always: bool) -> bool {
-        let (words, is_skipped) = self.with_local(|local| {
-            let is_skipped = local.nursery.skips > 0;
-            local.nursery.skips = local.nursery.skips.saturating_sub(1);
-            (local.nursery.words(mutator.top), is_skipped)
-        });
-        let mut looked_at = mutator.stack_words();
-        roots.each_own_slice(&mut |_, terms| looked_at += terms);
-        let is_worth = words >= WORTH_COLLECTING && !is_skipped;
-        (is_worth || always) && looked_at <= MOST_ROOTS
-    }
-
-    /// A buffer for a whole nursery. False: nothing was taken, because the heap has a fixed size.
-    fn take_nursery(&self, mutator: &mut Mutator) -> bool {
-        if self.space.fixed_lines().is_some() {
-            return false;
-        }
+    /// A buffer for a whole nursery, out of a free section.
+    fn take_nursery(&self, mutator: &mut Mutator) {
         limits::count(mutator);
         let lines = self.with_local(|local| self.take_whole(local, NURSERY_LINES));
         mutator.top = self.space.line_start(lines.first);
         mutator.limit = mutator.top.wrapping_add(lines.count * LINE_WORDS);
         limits::count_from_here(mutator);
-        true
-    }
-
-    /// What the process allocates from here on lies in a nursery, unless it does already or a cycle is on.
-    fn begin_nursery(&self, mutator: &mut Mutator) {
-        self.with_local(|local| self.resume_nursery(local, mutator));
     }
 
     /// The process goes on with its nursery, or has a new one from here on.
@@ -215,23 +259,26 @@ impl Unified {
     /// A built-in function that cannot collect gets another buffer, with so many free words. The nursery goes on there,
     /// if it has room for all: what is made there may be referred to by what is in it.
     pub(super) fn refill_nursery(&self, mutator: &mut Mutator, words: usize) {
-        let (end_before, limit) = (mutator.top, mutator.limit);
-        self.refill(mutator, words);
-        let has_moved = mutator.top != end_before;
-        let goes_on = words <= WORTH_COLLECTING
-            && self.with_local(|local| {
-                let nursery = &mut local.nursery;
-                if local.number == 0 || !std::ptr::eq(nursery.owner, mutator) {
-                    return false;
-                }
-                if has_moved {
-                    let Some(place) = nursery.earlier.get_mut(nursery.earliers) else { return false };
-                    *place = Part { start: nursery.from, end: end_before, limit };
-                    nursery.earliers += 1;
-                    nursery.from = mutator.top;
-                }
-                nursery.words(mutator.limit) <= MOST_WORDS
-            });
+        if words > WORTH_COLLECTING {
+            end(mutator);
+        }
+        self.extend_nursery(mutator, words, BUFFER_LINES);
+    }
+
+    /// The process gets another buffer, of so many lines at most, for the nursery that it may have.
+    fn extend_nursery(&self, mutator: &mut Mutator, words: usize, lines: usize) {
+        let (top, limit) = (mutator.top, mutator.limit);
+        self.refill(mutator, words, lines);
+        let has_moved = mutator.top != top;
+        let goes_on = self.with_local(|local| {
+            let is_of = is_of(local, mutator);
+            let nursery = &mut local.nursery;
+            if is_of && has_moved {
+                nursery.earlier.push(Part { start: nursery.from, end: top, limit });
+                nursery.from = mutator.top;
+            }
+            is_of && nursery.earlier.len() <= MOST_EARLIER && nursery.words(mutator.limit) <= MOST_WORDS
+        });
         if !goes_on {
             end(mutator);
         }
@@ -255,20 +302,15 @@ impl Unified {
         }
         limits::count(mutator);
         let Copy { last, earlier, top, limit, copied, .. } = copy;
-        let mut words = 0;
-        let mut next = last;
+        let words = earlier.iter().chain([&last]).map(Part::words).sum();
         for part in earlier.iter().chain([&last]) {
-            words += part.words();
             // SAFETY: nothing refers into the nursery any more.
             unsafe { self.space.poison(part.start, part.words()) };
-            if words_between(part.start, part.limit) > words_between(next.start, next.limit) {
-                next = *part;
-            }
         }
-        mutator.top = next.start;
-        mutator.limit = next.limit;
+        mutator.top = last.start;
         limits::count_from_here(mutator);
         self.with_local(|local| {
+            local.nursery.spares.extend(earlier);
             local.nursery.begin(mutator, mutator.top);
             local.nursery.top = top;
             local.nursery.limit = limit;
@@ -310,7 +352,7 @@ impl<'u> Copy<'u> {
     fn new(unified: &'u Unified, nursery: &Nursery, mutator: &Mutator) -> Copy<'u> {
         let Nursery { from: start, top, limit, .. } = *nursery;
         let last = Part { start, end: mutator.top, limit: mutator.limit };
-        let earlier = nursery.earlier().to_vec();
+        let earlier = nursery.earlier.clone();
         Copy { unified, last, earlier, top, limit, unscanned: top, waiting: Vec::new(), copied: 0 }
     }
 
