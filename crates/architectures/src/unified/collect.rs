@@ -54,8 +54,7 @@ impl Unified {
 
     /// Under stress: whether a cycle is to be on.
     pub(super) fn wants_cycle_under_stress(&self) -> bool {
-        self.base.settings.is_stressed()
-            && self.asked.load(Ordering::Relaxed) % STRESSED_STOPS > STRESSED_NURSERIES
+        self.base.settings.is_stressed() && self.asked.load(Ordering::Relaxed) % STRESSED_STOPS > STRESSED_NURSERIES
     }
 
     fn must_stop(&self) -> bool {

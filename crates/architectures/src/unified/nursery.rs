@@ -207,7 +207,9 @@ impl Unified {
                 return Next::GoesOn((NURSERY_WORDS - used) / LINE_WORDS);
             }
             if used < WORTH_COLLECTING {
-                return if self.space.fixed_lines().is_some() { Next::Ends } else { Next::Scattered };
+                // Neither a small heap nor a process with a limit gets a whole section.
+                let is_limited = self.space.fixed_lines().is_some() || State::of(mutator).maximum_words() > 0;
+                return if is_limited { Next::Ends } else { Next::Scattered };
             }
             let is_skipped = nursery.skips > 0;
             nursery.skips = nursery.skips.saturating_sub(1);
