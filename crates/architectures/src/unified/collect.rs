@@ -10,8 +10,8 @@ use super::state::State;
 use super::{Unified, limits};
 use crate::common::stack;
 
-/// Under stress, one collection in so many stops the world, and after it no cycle begins before some nurseries have been
-/// collected; the others work for the cycle that is on.
+/// Under stress, one collection in so many stops the world, and after it no cycle begins before some nurseries have
+/// been collected; the others work for the cycle that is on.
 const STRESSED_STOPS: usize = 16;
 const STRESSED_NURSERIES: usize = 4;
 /// Bytes outside of the heap, beside four times those at which a cycle begins, for which the world is stopped.

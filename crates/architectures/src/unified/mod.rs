@@ -1,16 +1,16 @@
 //! `unified`: one heap for all processes that is collected while they run (Feeley 2001, sections 1.2 and 3); messages,
 //! spawn arguments and rows of tables are pointers.
 //!
-//! What it cannot do: free a process's data when it ends, before the next cycle; move objects that others may
-//! refer to, so that a line of 256 bytes stays in use as long as one such object in it lives. Stacks and process descriptors are outside of the heap.
-//! `garbage_collect` stops the world for a whole collection. Settings of one process mean: `max_heap_size`, what is
-//! reachable from it (`limits.rs`); `hibernate`, its stack; the others mean nothing.
+//! What it cannot do: free a process's data when it ends, before the next cycle; move objects that others may refer to,
+//! so that a line of 256 bytes stays in use as long as one such object in it lives. Stacks and process descriptors are
+//! outside of the heap. `garbage_collect` stops the world for a whole collection. Settings of one process mean:
+//! `max_heap_size`, what is reachable from it (`limits.rs`); `hibernate`, its stack; the others mean nothing.
 //!
 //! A process collects what it has shown nobody itself, between two cycles (`nursery.rs`); all else is the business of
-//! cycles. Nothing that is reachable changes, so the roots as they were at a cycle's beginning lead to all that lives, and
-//! processes need no write barrier. A thread hears of a cycle's phases between time slices, and where the process that
-//! it runs collects. Any scheduler works for a cycle, a short while at a time: at the beginning of a time slice, when a
-//! process takes a buffer, and when it has nothing to run (`work.rs`). The phases (`cycle.rs`):
+//! cycles. Nothing that is reachable changes, so the roots as they were at a cycle's beginning lead to all that lives,
+//! and processes need no write barrier. A thread hears of a cycle's phases between time slices, and where the process
+//! that it runs collects. Any scheduler works for a cycle, a short while at a time: at the beginning of a time slice,
+//! when a process takes a buffer, and when it has nothing to run (`work.rs`). The phases (`cycle.rs`):
 //!
 //! 1. Prepare: every thread hears that a cycle has begun. From then on what enters a message or a stored term is greyed
 //!    (`send.rs`).

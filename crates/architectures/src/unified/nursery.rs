@@ -1,8 +1,9 @@
-//! The nursery: what a process has allocated in its last buffers while it showed nothing to others. Nobody but the process
-//! refers into it, so the process collects it alone, while all others run: what lives is copied elsewhere, and the
-//! buffers are used again from where the nursery began in them. What the process shows to others (`send.rs`) needs no copy; the
-//! nursery ends with it, and its objects stay where they are, as they do when a cycle begins or another process gets
-//! the buffer. The collector of Doligez and Leroy (1993) has such a heap for each thread, and copies what is shown.
+//! The nursery: what a process has allocated in its last buffers while it showed nothing to others. Nobody but the
+//! process refers into it, so the process collects it alone, while all others run: what lives is copied elsewhere, and
+//! the buffers are used again from where the nursery began in them. What the process shows to others (`send.rs`) needs
+//! no copy; the nursery ends with it, and its objects stay where they are, as they do when a cycle begins or another
+//! process gets the buffer. The collector of Doligez and Leroy (1993) has such a heap for each thread, and copies what
+//! is shown.
 //!
 //! Objects outside of the nursery do not refer into it, because they are older or belong to others, and a process is
 //! collected where its objects are complete.
