@@ -184,6 +184,23 @@ fn a_nursery_ends_where_the_buffer_serves_others() {
     back(architecture, &mut other);
 }
 
+/// A process may be collected while it does not run, when it has lent its buffer back.
+#[test]
+fn who_does_not_run_has_no_nursery() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = begun(architecture);
+    let expected = rooted(&mut process);
+    out(architecture, &mut process);
+    assert!(!architecture.has_nursery(&process.mutator));
+    process.mutator.off_heap_bytes = 1 << 20;
+    process.collect(Collection::default()).unwrap();
+    process.collect(Collection { heap_words: 8, ..Collection::default() }).unwrap();
+    back(architecture, &mut process);
+    fill(&mut process);
+    assert_eq!(contents(process.roots[1]), expected);
+}
+
 /// What a process has allocated elsewhere may refer into a nursery that it had here.
 #[test]
 fn a_nursery_ends_when_its_process_runs_elsewhere() {

@@ -135,13 +135,14 @@ impl Nursery {
 /// A process has shown others something, or something was allocated for it elsewhere: its nursery is one no longer.
 #[inline(always)]
 pub(super) fn end(mutator: &mut Mutator) {
-    State::of_mut(mutator).nursery_of = 0;
+    State::of_mut(mutator).nursery_of = None;
 }
 
 /// Whether the process has the nursery of this thread.
 #[inline]
 pub(super) fn is_of(local: &Local, mutator: &Mutator) -> bool {
-    local.nursery.owner == std::ptr::from_ref(mutator) && State::of(mutator).nursery_of == local.number
+    let has_one = State::of(mutator).nursery_of.is_some_and(|thread| local.number == Some(thread));
+    has_one && local.nursery.owner == std::ptr::from_ref(mutator)
 }
 
 /// What becomes of a nursery.
@@ -184,7 +185,7 @@ impl Unified {
             end(mutator);
             self.refill(mutator, words, BUFFER_LINES);
         }
-        if words <= WORTH_COLLECTING {
+        if words <= WORTH_COLLECTING && State::of(mutator).running {
             self.with_local(|local| self.resume_nursery(local, mutator));
         }
     }
@@ -225,9 +226,9 @@ impl Unified {
         looked_at <= MOST_ROOTS
     }
 
-    /// Whether the process has a nursery, and no cycle has begun: one would have to know all that lives in it.
+    /// Whether the process runs and has a nursery, and no cycle has begun: one would have to know all that lives in it.
     pub(crate) fn has_nursery(&self, mutator: &Mutator) -> bool {
-        self.with_local(|local| is_of(local, mutator) && self.is_between_cycles(local))
+        State::of(mutator).running && self.with_local(|local| is_of(local, mutator) && self.is_between_cycles(local))
     }
 
     fn is_between_cycles(&self, local: &Local) -> bool {

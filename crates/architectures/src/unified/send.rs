@@ -26,7 +26,7 @@ impl Unified {
         let state = State::of_mut(mutator);
         // The first cycle that begins to look at processes after this one scans it.
         state.set_scanned(scanned, true);
-        state.nursery_of = 0;
+        state.nursery_of = None;
         state.set_options(options);
         self.move_in(mutator, arguments);
         arguments.term()

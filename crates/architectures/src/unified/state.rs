@@ -1,5 +1,6 @@
 //! What `unified` keeps in a mutator: its options, and in which cycle the process was scanned.
 
+use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use atoll_heap::{HeapOptions, Mutator, STATE_WORDS};
@@ -19,8 +20,8 @@ pub(super) struct State {
     pub(super) counted: usize,
     /// The cycle in which it was scanned last.
     scanned: AtomicU32,
-    /// The number of the thread whose buffer the process has a nursery in; 0: it has none.
-    pub(super) nursery_of: u16,
+    /// The thread whose buffer the process has a nursery in.
+    pub(super) nursery_of: Option<NonZeroU16>,
     /// Messages sent that are not counted yet.
     pub(super) sent: u32,
     full_sweep_after: u16,

@@ -2,6 +2,7 @@
 //! it has heard of.
 
 use std::cell::RefCell;
+use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -44,9 +45,11 @@ impl Threads {
         self.records().iter().all(knows)
     }
 
-    /// The number of a new thread, from 1 on; 0: there have been too many to number them.
-    fn number(&self) -> u16 {
-        u16::try_from(self.count.fetch_add(1, Ordering::Relaxed).saturating_add(1)).unwrap_or(0)
+    /// The number of a new thread. `None`: there have been too many to number them.
+    fn number(&self) -> Option<NonZeroU16> {
+        let count = |count: u32| Some(count.saturating_add(1));
+        let count = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count).unwrap_or(u32::MAX);
+        u16::try_from(count).ok().and_then(|count| NonZeroU16::new(count.wrapping_add(1)))
     }
 
     fn enter(&self) -> Arc<Record> {
@@ -62,8 +65,8 @@ impl Threads {
 #[derive(Debug)]
 pub(super) struct Local {
     record: Arc<Record>,
-    /// The thread's number; 0: it has none, and no nursery.
-    pub(super) number: u16,
+    /// The thread's number; without one it has no nursery.
+    pub(super) number: Option<NonZeroU16>,
     /// See [`Record::is_away`].
     is_away: bool,
     pub(super) nursery: Nursery,
@@ -162,4 +165,20 @@ thread_local! {
 #[inline]
 pub(super) fn local<R>(threads: &Threads, use_it: impl FnOnce(&mut Local) -> R) -> R {
     LOCAL.with_borrow_mut(|local| use_it(local.get_or_insert_with(|| Local::new(threads))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_numbers_of_their_own_as_long_as_there_are_some() {
+        let threads = Threads::default();
+        let number = || threads.number().map(NonZeroU16::get);
+        assert_eq!([number(), number()], [Some(1), Some(2)]);
+        threads.count.store(u32::from(u16::MAX) - 1, Ordering::Relaxed);
+        assert_eq!([number(), number()], [Some(u16::MAX), None]);
+        threads.count.store(u32::MAX, Ordering::Relaxed);
+        assert_eq!([number(), number()], [None, None]);
+    }
 }
