@@ -129,29 +129,12 @@ impl<P: Policy> Copier<P> {
         while young < self.young || old < self.old {
             while young < self.young {
                 // SAFETY: the place is the start of a copied object's word that was not scanned.
-                young = unsafe { self.scan_word(young) };
+                young = unsafe { scan_word(young, |slot| self.visit(slot)) };
             }
             while old < self.old {
                 // SAFETY: as above.
-                old = unsafe { self.scan_word(old) };
+                old = unsafe { scan_word(old, |slot| self.visit(slot)) };
             }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn scan_word(&mut self, place: *mut Word) -> *mut Word {
-        // SAFETY: the caller passes a word of a copied object; after a header of an opaque one nothing is scanned.
-        unsafe {
-            let word = Term::from_word(*place);
-            if word.is_pointer() {
-                self.visit(place);
-            } else if word.is_header() {
-                let header = Header::from_word(word.word());
-                if header.is_opaque() {
-                    return place.add(header.object_words());
-                }
-            }
-            place.add(1)
         }
     }
 
@@ -202,6 +185,27 @@ impl<P: Policy> Copier<P> {
                 *link = Term::cons_at(top).word();
             }
         }
+    }
+}
+
+/// Has a word of a copied object visited if it is a pointer: where the next one is to be scanned.
+///
+/// # Safety
+/// `place` is the first word of a whole object, or one behind it that is a term.
+#[inline(always)]
+pub(crate) unsafe fn scan_word(place: *mut Word, visit: impl FnOnce(*mut Word)) -> *mut Word {
+    // SAFETY: the caller's obligation; after a header of an opaque object nothing is scanned.
+    unsafe {
+        let word = Term::from_word(*place);
+        if word.is_pointer() {
+            visit(place);
+        } else if word.is_header() {
+            let header = Header::from_word(word.word());
+            if header.is_opaque() {
+                return place.add(header.object_words());
+            }
+        }
+        place.add(1)
     }
 }
 

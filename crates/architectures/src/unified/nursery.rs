@@ -22,7 +22,7 @@ use super::state::State;
 use super::threads::Local;
 use super::{Unified, limits};
 use crate::common::blocks::words_between;
-use crate::common::cheney::copy_words;
+use crate::common::cheney::{copy_words, scan_word};
 use crate::common::report::{Report, clock};
 
 /// Lines of a nursery. More would not fit the second cache; of less, more survives.
@@ -404,25 +404,8 @@ impl<'u> Copy<'u> {
             };
             while place < end {
                 // SAFETY: the place is the first word of a copied object, or one behind it that is a term.
-                place = unsafe { self.scan_word(place) };
+                place = unsafe { scan_word(place, |slot| self.visit(slot)) };
             }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn scan_word(&mut self, place: *mut Word) -> *mut Word {
-        // SAFETY: the caller passes a word of a copied object; after a header of an opaque one nothing is scanned.
-        unsafe {
-            let word = Term::from_word(*place);
-            if word.is_pointer() {
-                self.visit(place);
-            } else if word.is_header() {
-                let header = Header::from_word(word.word());
-                if header.is_opaque() {
-                    return place.add(header.object_words());
-                }
-            }
-            place.add(1)
         }
     }
 
