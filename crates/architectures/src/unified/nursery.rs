@@ -17,7 +17,7 @@ use atoll_term::{Header, Term, Word, release_off_heap_part};
 
 use super::buffer::{BUFFER_LINES, NOWHERE};
 use super::epoch::Phase;
-use super::space::{LINE_WORDS, SECTION_LINES};
+use super::space::{FEWEST_LINES, LINE_WORDS, SECTION_LINES};
 use super::state::State;
 use super::threads::Local;
 use super::{Unified, limits};
@@ -55,6 +55,11 @@ impl Part {
         words_between(self.start, self.end)
     }
 
+    /// Words that are free in it when nothing lives there.
+    fn room(&self) -> usize {
+        words_between(self.start, self.limit)
+    }
+
     #[inline(always)]
     fn contains(&self, place: *const Word) -> bool {
         (place as usize).wrapping_sub(self.start as usize) < (self.end as usize).wrapping_sub(self.start as usize)
@@ -70,7 +75,7 @@ pub(super) struct Nursery {
     from: *mut Word,
     /// The parts of it that lie in earlier buffers.
     earlier: Vec<Part>,
-    /// Buffers that nothing lies in, left by a collection.
+    /// Buffers that nothing lies in, left by a collection, but for short ones.
     spares: Vec<Part>,
     /// Free words for what survives: the first, and the one behind them.
     top: *mut Word,
@@ -103,7 +108,7 @@ impl Nursery {
 
     /// A buffer that was left, with so many free words.
     pub(super) fn take_spare(&mut self, words: usize) -> Option<(*mut Word, *mut Word)> {
-        let last = self.spares.pop_if(|spare| words_between(spare.start, spare.limit) >= words)?;
+        let last = self.spares.pop_if(|spare| spare.room() >= words)?;
         Some((last.start, last.limit))
     }
 
@@ -314,7 +319,7 @@ impl Unified {
         mutator.top = last.start;
         limits::count_from_here(mutator);
         self.with_local(|local| {
-            local.nursery.spares.extend(earlier);
+            local.nursery.spares.extend(earlier.into_iter().filter(|part| part.room() >= FEWEST_LINES * LINE_WORDS));
             local.nursery.begin(mutator, mutator.top);
             local.nursery.top = top;
             local.nursery.limit = limit;
