@@ -87,8 +87,8 @@ fn cycles_end_and_free_without_a_stop() {
     assert_eq!(contents(process.roots[1]), hash);
     if !cfg!(miri) {
         let (cycles, sections) = architecture.progress();
-        // 32 MB were allocated, in cycles of 128 KB at least.
-        assert!(cycles > 20, "{cycles} cycles");
+        // 32 MB were allocated, most of which died in nurseries.
+        assert!(cycles > 5, "{cycles} cycles");
         assert!(sections <= 8, "{sections} sections");
     }
 }
@@ -114,7 +114,7 @@ fn who_collects_hears_of_phases() {
     }
     if !cfg!(miri) {
         let cycles = architecture.progress().0 - before;
-        assert!(cycles > 20, "{cycles} cycles");
+        assert!(cycles > 5, "{cycles} cycles");
     }
 }
 
