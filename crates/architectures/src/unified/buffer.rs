@@ -129,7 +129,8 @@ impl Unified {
         let limit = State::of(mutator).maximum_words();
         let most = if limit > 0 { lines.min(limit / (4 * LINE_WORDS)) } else { lines };
         self.with_local(|local| {
-            let (start, end) = local.nursery.take_spare(words).unwrap_or_else(|| {
+            let spare = if limit > 0 { None } else { local.nursery.take_spare(words) };
+            let (start, end) = spare.unwrap_or_else(|| {
                 let lines = self.take_lines(local, words, most);
                 let start = self.space.line_start(lines.first);
                 (start, start.wrapping_add(lines.count * LINE_WORDS))

@@ -145,7 +145,7 @@ pub(super) fn end(mutator: &mut Mutator) {
 
 /// Whether the process has the nursery of this thread.
 #[inline]
-pub(super) fn is_of(local: &Local, mutator: &Mutator) -> bool {
+fn is_of(local: &Local, mutator: &Mutator) -> bool {
     let has_one = State::of(mutator).nursery_of.is_some_and(|thread| local.number == Some(thread));
     has_one && local.nursery.owner == std::ptr::from_ref(mutator)
 }
