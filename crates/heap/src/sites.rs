@@ -14,6 +14,10 @@ pub trait Sites: Sync {
     /// ([`crate::BuildWindow`]), or on the process's heap.
     fn build_in_area(&self, site: Site, in_area: bool);
 
+    /// A process is about to run: whether code has to look at each site on its way, because some build in the area or
+    /// are to tell of objects. What is missed for a time slice is no fault.
+    fn are_changed(&self) -> bool;
+
     /// Whether the site's objects are built in the area, as far as their parts allow it.
     fn is_in_area(&self, site: Site) -> bool;
 

@@ -5,7 +5,7 @@
 //! * [`sampled`] builds on the process's heap and tells the architecture of it, a few times; then it puts back what
 //!   stood there.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use atoll_analysis::{Verdict, analyse, analyse_messages};
 use atoll_heap::{BuildInArea, Site, Sites, allocation_sites, settings};
@@ -17,6 +17,8 @@ use atoll_runtime::core::{Core, Exit, Handler};
 
 /// Objects of which a site tells when it is sampled.
 const SAMPLES: u8 = 4;
+/// Time slices for which native code asks at each site whether it is sampled.
+const ASKING: u32 = 256;
 
 /// One site of a module, as translated.
 #[derive(Clone, Copy)]
@@ -67,6 +69,10 @@ impl ModuleSites {
 }
 
 impl OneSite {
+    fn is_changed(&self) -> bool {
+        self.in_area || self.is_checked
+    }
+
     fn usual(&self) -> Handler {
         match self.in_area {
             _ if self.is_checked => sampled,
@@ -81,6 +87,10 @@ impl OneSite {
 pub struct Part {
     /// In the order of their addresses.
     modules: Mutex<Vec<ModuleSites>>,
+    /// A site builds in the area, or tells of all objects.
+    is_any_changed: AtomicBool,
+    /// Time slices that are left of [`ASKING`].
+    asking: AtomicU32,
 }
 
 atoll_platform::part_of_machine!(Part);
@@ -130,8 +140,9 @@ pub fn add(code: usize, sites: Vec<NewSite>, advice: Advice) {
         OneSite { new, in_area, is_checked: settings.verify && said.never_leaves, left: 0 }
     });
     let module = ModuleSites { code, sites: sites.collect(), advice };
-    for site in module.sites.iter().filter(|site| site.in_area || site.is_checked) {
+    for site in module.sites.iter().filter(|site| site.is_changed()) {
         module.write(site, site.usual());
+        part().is_any_changed.store(true, Ordering::Relaxed);
     }
     let mut modules = part().modules.lock();
     let place = modules.partition_point(|module| module.code < code);
@@ -141,7 +152,9 @@ pub fn add(code: usize, sites: Vec<NewSite>, advice: Advice) {
 /// Forgets the sites of a module's code, which is about to be freed. A later report about such a site has no effect, or
 /// concerns the code that has been loaded at the same address.
 pub fn forget(code: usize) {
-    part().modules.lock().retain(|module| module.code != code);
+    let mut modules = part().modules.lock();
+    modules.retain(|module| module.code != code);
+    part().note_changes(&modules);
 }
 
 /// Calls `use_it` with a site.
@@ -157,8 +170,30 @@ fn with<R>(site: Site, use_it: impl FnOnce(&ModuleSites, &mut OneSite) -> R) -> 
     Some(result)
 }
 
+impl Part {
+    fn note_changes(&self, modules: &[ModuleSites]) {
+        let is_any = || modules.iter().any(|module| module.sites.iter().any(OneSite::is_changed));
+        if self.is_any_changed.load(Ordering::Relaxed) {
+            self.is_any_changed.store(is_any(), Ordering::Relaxed);
+        }
+    }
+}
+
 impl Sites for Part {
+    fn are_changed(&self) -> bool {
+        if self.is_any_changed.load(Ordering::Relaxed) {
+            return true;
+        }
+        let left = self.asking.load(Ordering::Relaxed);
+        if left > 0 {
+            // Two threads may count one slice.
+            self.asking.store(left - 1, Ordering::Relaxed);
+        }
+        left > 0
+    }
+
     fn sample(&self, all: bool) {
+        self.asking.store(ASKING, Ordering::Relaxed);
         for module in self.modules.lock().iter_mut() {
             let mut sites = std::mem::take(&mut module.sites);
             for site in sites.iter_mut().filter(|site| all || !site.in_area) {
@@ -175,6 +210,11 @@ impl Sites for Part {
             site.left = 0;
             module.write(site, site.usual());
         });
+        if in_area {
+            self.is_any_changed.store(true, Ordering::Relaxed);
+        } else {
+            self.note_changes(&self.modules.lock());
+        }
     }
 
     fn is_in_area(&self, site: Site) -> bool {

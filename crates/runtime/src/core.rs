@@ -8,7 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_code::Places;
-use atoll_heap::{Architecture, BuildWindow, ConcurrentRoots, Mutator, architecture, concurrent_roots};
+use atoll_heap::{
+    Architecture, BuildWindow, ConcurrentRoots, Mutator, Sites, allocation_sites, architecture, concurrent_roots, sites,
+};
 use atoll_operations::Exception;
 use atoll_process::{Interrupt, Own, Process, System};
 use atoll_term::{Term, Word};
@@ -60,6 +62,10 @@ pub struct Core {
     pub architecture: &'static dyn Architecture,
     /// Its collector, if that looks for roots while processes run.
     pub collector: Option<&'static dyn ConcurrentRoots>,
+    /// The allocation sites, if the architecture makes use of them.
+    pub sites: Option<&'static dyn Sites>,
+    /// Native code looks at each allocation site, whether another handler stands there.
+    pub asks_sites: bool,
     /// That of the same machine.
     pub system: &'static System,
     /// Live registers of the function that [`crate::pause::enter`] could not enter.
@@ -141,6 +147,8 @@ impl Core {
             window: std::ptr::null(),
             architecture: architecture(),
             collector: concurrent_roots(),
+            sites: allocation_sites().and(sites()),
+            asks_sites: false,
             system: System::get(),
             live: 0,
             operands: [Term::NIL; 2],

@@ -20,6 +20,7 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     system.table.note_active(held.process());
     // SAFETY: this thread is about to run the process, and holds no term of it.
     unsafe { core.architecture.schedule_in(&mut held.mutator) };
+    core.asks_sites = core.sites.is_some_and(|sites| sites.are_changed());
     let wants_roots = core.collector.is_some_and(|collector| collector.wants_roots(&held.mutator));
     if held.flags.traced() {
         let (process, own) = held.split();

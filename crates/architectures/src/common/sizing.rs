@@ -156,6 +156,55 @@ impl Runs {
     }
 }
 
+/// Cells of a list that lie in a row, in either direction, with heads that are no pointers.
+struct Row {
+    /// Address of the lowest.
+    start: usize,
+    cells: usize,
+    last: Term,
+    /// The tail of the last one.
+    behind: Term,
+}
+
+impl Row {
+    /// The row that goes on from a cell to its tail, a cell, if that lies beside it and is part of one.
+    ///
+    /// # Safety
+    /// The cell is whole.
+    #[inline(always)]
+    unsafe fn behind(cell: Term, tail: Term) -> Option<Row> {
+        let step = (tail.pointer() as isize).wrapping_sub(cell.pointer() as isize);
+        if step.unsigned_abs() != 2 * WORD_BYTES {
+            return None;
+        }
+        let first = tail.pointer();
+        let mut last = first;
+        // Where the next cell should be is computed, and its address compared with what the tail says: a processor that
+        // guesses that they are equal need not wait for one cell after the other to be loaded.
+        loop {
+            // SAFETY: a tail led here.
+            let (head, tail) = unsafe { (Term::from_word(*last), Term::from_word(*last.add(1))) };
+            if head.is_pointer() {
+                last = last.wrapping_byte_offset(-step);
+                break;
+            }
+            let next = last.wrapping_byte_offset(step);
+            // SAFETY: the word's bits alone are looked at.
+            if tail.word() != unsafe { Term::cons_at(next) }.word() {
+                break;
+            }
+            last = next;
+        }
+        if last == cell.pointer() {
+            return None;
+        }
+        let (from, to) = (first as usize, last as usize);
+        // SAFETY: both are cells that were looked at, or were whole before.
+        let (last, behind) = unsafe { (Term::cons_at(last), Term::from_word(*last.add(1))) };
+        Some(Row { start: from.min(to), cells: from.abs_diff(to) / (2 * WORD_BYTES) + 1, last, behind })
+    }
+}
+
 /// Words of a boxed object or cons, and the part of it that holds terms (first word, words).
 ///
 /// # Safety
@@ -205,7 +254,21 @@ pub(crate) unsafe fn unshared(root: Term, immovable: Immovable) -> Option<Unshar
                     if head.is_pointer() && !immovable.contains(head) || !tail.is_cons() || immovable.contains(tail) {
                         break;
                     }
-                    term = tail;
+                    // SAFETY: as above.
+                    let Some(row) = (unsafe { Row::behind(term, tail) }).filter(|row| !immovable.contains(row.last))
+                    else {
+                        term = tail;
+                        continue;
+                    };
+                    if !runs.note(row.start, 2 * row.cells) {
+                        return None;
+                    }
+                    words += 2 * row.cells;
+                    if !row.behind.is_cons() || immovable.contains(row.behind) {
+                        term = row.last;
+                        break;
+                    }
+                    term = row.behind;
                 }
             }
             let (fields, count) = if term.is_cons() {
@@ -266,6 +329,58 @@ mod tests {
         }
         let mut runs = in_rows(OPEN + 1);
         assert!(runs.count > 0 && runs.disjoint());
+    }
+
+    /// A list whose cells lie at these places of a block, in this order, with these heads.
+    fn list(block: &mut [Word], places: &[usize], heads: &[Term], end: Term) -> Term {
+        places.iter().zip(heads).rev().fold(end, |tail, (place, head)| {
+            let cell = &raw mut block[2 * place];
+            // SAFETY: both words lie in the block.
+            unsafe {
+                *cell = head.word();
+                *cell.add(1) = tail.word();
+                Term::cons_at(cell)
+            }
+        })
+    }
+
+    #[test]
+    fn rows_of_cells_are_measured_as_single_cells_are() {
+        let mut other = [Term::small(1).word(), Term::NIL.word()];
+        // SAFETY: a whole cell.
+        let other = unsafe { Term::cons_at(&raw mut other[0]) };
+        let up: Vec<usize> = (0..40).collect();
+        let down: Vec<usize> = (0..40).rev().collect();
+        let apart: Vec<usize> = (0..20).chain(30..50).collect();
+        let swapped: Vec<usize> = (0..10).chain([11, 10]).chain(12..40).collect();
+        for places in [&up, &down, &apart, &swapped, &vec![3], &vec![4, 5], &vec![5, 4]] {
+            for object in 0..=places.len() {
+                let mut block = [0; 200];
+                let mut heads = vec![Term::small(7); places.len()];
+                heads.iter_mut().skip(object).take(1).for_each(|head| *head = other);
+                let count = heads.iter().filter(|head| head.is_pointer()).count();
+                let root = list(&mut block, places, &heads, Term::NIL);
+                // SAFETY: the list is whole.
+                let found = unsafe { unshared(root, Immovable::NONE) }.unwrap();
+                assert_eq!(found.words, 2 * places.len() + 2 * count, "{places:?}, object {object}");
+                let end = list(&mut block, places, &heads, other);
+                // SAFETY: as above; the cell is met twice where it is a head, too.
+                let found = unsafe { unshared(end, Immovable::NONE) };
+                assert_eq!(found.map(|found| found.words), (count == 0).then_some(2 * places.len() + 2));
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_that_leads_to_itself_by_another_way_is_shared() {
+        let mut block = [0; 100];
+        let places: Vec<usize> = (0..20).collect();
+        let row = list(&mut block, &places, &[Term::small(7); 20], Term::NIL);
+        // SAFETY: a cell of the list.
+        let inner = unsafe { Term::cons_at(&raw mut block[2 * 9]) };
+        let both = list(&mut block, &[30, 40], &[row, inner], Term::NIL);
+        // SAFETY: the list is whole.
+        assert!(unsafe { unshared(both, Immovable::NONE) }.is_none());
     }
 
     #[test]
