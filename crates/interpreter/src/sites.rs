@@ -5,10 +5,10 @@
 //! * [`sampled`] builds on the process's heap and tells the architecture of it, a few times; then it puts back what
 //!   stood there.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_analysis::{Verdict, analyse, analyse_messages};
-use atoll_heap::{BuildInArea, Site, Sites, allocation_sites, settings};
+use atoll_heap::{BuildInArea, Site, SiteChanges, Sites, allocation_sites, settings};
 use atoll_loader::Module;
 use atoll_term::{Term, Word};
 use parking_lot::Mutex;
@@ -87,10 +87,7 @@ impl OneSite {
 pub struct Part {
     /// In the order of their addresses.
     modules: Mutex<Vec<ModuleSites>>,
-    /// A site builds in the area, or tells of all objects.
-    is_any_changed: AtomicBool,
-    /// Time slices that are left of [`ASKING`].
-    asking: AtomicU32,
+    changes: SiteChanges,
 }
 
 atoll_platform::part_of_machine!(Part);
@@ -142,19 +139,27 @@ pub fn add(code: usize, sites: Vec<NewSite>, advice: Advice) {
     let module = ModuleSites { code, sites: sites.collect(), advice };
     for site in module.sites.iter().filter(|site| site.is_changed()) {
         module.write(site, site.usual());
-        part().is_any_changed.store(true, Ordering::Relaxed);
     }
+    let is_changed = module.sites.iter().any(OneSite::is_changed);
     let mut modules = part().modules.lock();
     let place = modules.partition_point(|module| module.code < code);
     modules.insert(place, module);
+    if is_changed {
+        part().changes.set_always(true);
+    }
 }
 
 /// Forgets the sites of a module's code, which is about to be freed. A later report about such a site has no effect, or
 /// concerns the code that has been loaded at the same address.
 pub fn forget(code: usize) {
     let mut modules = part().modules.lock();
-    modules.retain(|module| module.code != code);
-    part().note_changes(&modules);
+    let place = modules.partition_point(|module| module.code < code);
+    if modules.get(place).is_some_and(|module| module.code == code) {
+        let gone = modules.remove(place);
+        if gone.sites.iter().any(OneSite::is_changed) {
+            part().note_changes(&modules);
+        }
+    }
 }
 
 /// Calls `use_it` with a site.
@@ -172,28 +177,17 @@ fn with<R>(site: Site, use_it: impl FnOnce(&ModuleSites, &mut OneSite) -> R) -> 
 
 impl Part {
     fn note_changes(&self, modules: &[ModuleSites]) {
-        let is_any = || modules.iter().any(|module| module.sites.iter().any(OneSite::is_changed));
-        if self.is_any_changed.load(Ordering::Relaxed) {
-            self.is_any_changed.store(is_any(), Ordering::Relaxed);
-        }
+        self.changes.set_always(modules.iter().any(|module| module.sites.iter().any(OneSite::is_changed)));
     }
 }
 
 impl Sites for Part {
-    fn are_changed(&self) -> bool {
-        if self.is_any_changed.load(Ordering::Relaxed) {
-            return true;
-        }
-        let left = self.asking.load(Ordering::Relaxed);
-        if left > 0 {
-            // Two threads may count one slice.
-            self.asking.store(left - 1, Ordering::Relaxed);
-        }
-        left > 0
+    fn changes(&self) -> &SiteChanges {
+        &self.changes
     }
 
     fn sample(&self, all: bool) {
-        self.asking.store(ASKING, Ordering::Relaxed);
+        self.changes.ask_for(ASKING);
         for module in self.modules.lock().iter_mut() {
             let mut sites = std::mem::take(&mut module.sites);
             for site in sites.iter_mut().filter(|site| all || !site.in_area) {
@@ -210,11 +204,7 @@ impl Sites for Part {
             site.left = 0;
             module.write(site, site.usual());
         });
-        if in_area {
-            self.is_any_changed.store(true, Ordering::Relaxed);
-        } else {
-            self.note_changes(&self.modules.lock());
-        }
+        self.note_changes(&self.modules.lock());
     }
 
     fn is_in_area(&self, site: Site) -> bool {

@@ -44,9 +44,7 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
             return publish(hybrid, private::counted(&hybrid.private, sender, fragment, started));
         }
     }
-    // A thread that is no scheduler has no mutator of the area; what it sends is copied.
-    let is_scheduler = area.with(|_| ()).is_some();
-    let Some(sender) = sender.filter(|_| is_scheduler) else {
+    let Some(sender) = sender else {
         let fragment = private::send(&hybrid.private, None, term);
         return publish(hybrid, fragment);
     };
@@ -66,6 +64,10 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
             State::of_mut(sender).set_remembered(true);
         }
         return publish(hybrid, message);
+    }
+    // A thread that is no scheduler has no mutator of the area; what it sends is copied.
+    if area.with(|_| ()).is_none() {
+        return publish(hybrid, private::send(&hybrid.private, Some(sender), term));
     }
     // What is sampled of a kind that is not shared says nothing of where its parts should be built.
     let tells = !matches!(way, Way::Sample { is_usual: false });

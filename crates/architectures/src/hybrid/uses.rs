@@ -38,7 +38,7 @@ const TURN_OFTEN: u8 = 16;
 /// The same with `--gc-stress`.
 const TURN_STRESSED: u8 = 2;
 /// Long messages that a thread sends between looks at its samples.
-const BETWEEN_JUDGEMENTS: u32 = 32;
+const BETWEEN_JUDGEMENTS: u32 = 128;
 /// Long messages that a thread sends until a sample has had its time, if the area has no cycles.
 const TIME: u32 = 1 << 14;
 /// Samples after which a verdict is found, or found anew.
