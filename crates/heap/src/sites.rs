@@ -1,40 +1,30 @@
 //! Allocation sites: instructions that build lists or tuples. An architecture with an area for messages asks the engine
 //! which site built an object, and tells it where the objects of a site are to be built from now on.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An allocation site, by the address of its instruction.
+/// An allocation site, by the address of its instruction in its module's code, which may have copies.
 pub type Site = usize;
 
-/// Whether code has to look at each site on its way, because some build in the area or are to tell of objects.
+/// For how long sites are sampled.
 #[derive(Default)]
-pub struct SiteChanges {
-    always: AtomicBool,
-    /// Time slices for which it has to at least.
-    slices: AtomicU32,
-}
+pub struct Sampling(AtomicU32);
 
-impl SiteChanges {
-    /// Whether a process that is about to run has to.
+impl Sampling {
+    /// Sites are sampled for so many time slices from now on.
+    pub fn begin(&self, slices: u32) {
+        self.0.store(slices, Ordering::Relaxed);
+    }
+
+    /// A time slice begins. Returns true for the last of these.
     #[inline(always)]
-    pub fn are_there(&self) -> bool {
-        self.always.load(Ordering::Relaxed) || self.slices.load(Ordering::Relaxed) > 0 && self.count()
+    pub fn ends_with_slice(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0 && self.count()
     }
 
     #[cold]
     fn count(&self) -> bool {
-        let less = |left: u32| left.checked_sub(1);
-        self.slices.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
-    }
-
-    /// Some sites build in the area, or always tell of objects; false: none does any more.
-    pub fn set_always(&self, always: bool) {
-        self.always.store(always, Ordering::Relaxed);
-    }
-
-    /// Sites tell of objects for so many time slices.
-    pub fn ask_for(&self, slices: u32) {
-        self.slices.store(slices, Ordering::Relaxed);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) == Ok(1)
     }
 }
 
@@ -48,8 +38,8 @@ pub trait Sites: Sync {
     /// ([`crate::BuildWindow`]), or on the process's heap.
     fn build_in_area(&self, site: Site, in_area: bool);
 
-    /// Whether sites have changed.
-    fn changes(&self) -> &SiteChanges;
+    /// Until when sites are sampled.
+    fn sampling(&self) -> &Sampling;
 
     /// Whether the site's objects are built in the area, as far as their parts allow it.
     fn is_in_area(&self, site: Site) -> bool;

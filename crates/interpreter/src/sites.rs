@@ -4,11 +4,14 @@
 //! * `area` builds in the message area if the parts allow it;
 //! * [`sampled`] builds on the process's heap and tells the architecture of it, a few times; then it puts back what
 //!   stood there.
+//!
+//! Copies of functions that belong to native code have the same sites as the code that they were made of.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_analysis::{Verdict, analyse, analyse_messages};
-use atoll_heap::{BuildInArea, Site, SiteChanges, Sites, allocation_sites, settings};
+use atoll_code::second_engine;
+use atoll_heap::{BuildInArea, Sampling, Site, Sites, allocation_sites, settings};
 use atoll_loader::Module;
 use atoll_term::{Term, Word};
 use parking_lot::Mutex;
@@ -17,8 +20,8 @@ use atoll_runtime::core::{Core, Exit, Handler};
 
 /// Objects of which a site tells when it is sampled.
 const SAMPLES: u8 = 4;
-/// Time slices for which native code asks at each site whether it is sampled.
-const ASKING: u32 = 256;
+/// Time slices for which sites are sampled in code that has native code, too.
+const SAMPLED_SLICES: u32 = 8;
 
 /// One site of a module, as translated.
 #[derive(Clone, Copy)]
@@ -55,13 +58,28 @@ struct Verdicts {
 struct ModuleSites {
     /// The code's first word.
     code: usize,
+    /// That of the module's code, of which it may be a copy.
+    original: usize,
+    /// In the order of their instructions.
     sites: Vec<OneSite>,
-    advice: Advice,
 }
 
+/// In the order of their addresses.
+#[derive(Default)]
+struct Modules(Vec<ModuleSites>);
+
 impl ModuleSites {
+    fn address(&self, site: &OneSite) -> Site {
+        self.code + site.new.offset as usize * size_of::<Word>()
+    }
+
+    /// The site of an instruction.
+    fn at(&self, index: u32) -> Option<&OneSite> {
+        self.sites.binary_search_by_key(&index, |site| site.new.index).ok().map(|place| &self.sites[place])
+    }
+
     fn write(&self, site: &OneSite, handler: Handler) {
-        let address = (self.code + site.new.offset as usize * size_of::<Word>()) as *const AtomicU64;
+        let address = self.address(site) as *const AtomicU64;
         // SAFETY: the word of an instruction in code that is not freed before it was forgotten here; engines read it
         // whole.
         unsafe { &*address }.store(atoll_runtime::core::handler(handler), Ordering::Relaxed);
@@ -69,10 +87,6 @@ impl ModuleSites {
 }
 
 impl OneSite {
-    fn is_changed(&self) -> bool {
-        self.in_area || self.is_checked
-    }
-
     fn usual(&self) -> Handler {
         match self.in_area {
             _ if self.is_checked => sampled,
@@ -85,9 +99,8 @@ impl OneSite {
 /// The interpreter's part of a machine: the sites of all translated code.
 #[derive(Default)]
 pub struct Part {
-    /// In the order of their addresses.
-    modules: Mutex<Vec<ModuleSites>>,
-    changes: SiteChanges,
+    modules: Mutex<Modules>,
+    sampling: Sampling,
 }
 
 atoll_platform::part_of_machine!(Part);
@@ -112,19 +125,13 @@ impl Advice {
         Advice(verdicts.filter(|(_, said)| said.is_message || said.never_leaves).collect())
     }
 
-    /// What was said of the sites of the module whose code stands at `code`.
-    pub fn of_module(code: usize) -> Advice {
-        let modules = part().modules.lock();
-        let found = modules.binary_search_by_key(&code, |module| module.code).ok();
-        found.map(|place| Advice(modules[place].advice.0.clone())).unwrap_or_default()
-    }
-
     fn at(&self, index: u32) -> Verdicts {
         self.0.binary_search_by_key(&index, |(index, _)| *index).map(|place| self.0[place].1).unwrap_or_default()
     }
 }
 
-/// Adds the sites of code that stands at `code`, in the order of their offsets, and has them build where they should.
+/// Adds the sites of a module's code that stands at `code`, in the order of their offsets, and has them build where they
+/// should.
 pub fn add(code: usize, sites: Vec<NewSite>, advice: Advice) {
     let settings = settings();
     let sites = sites.into_iter().map(|new| {
@@ -136,59 +143,60 @@ pub fn add(code: usize, sites: Vec<NewSite>, advice: Advice) {
         };
         OneSite { new, in_area, is_checked: settings.verify && said.never_leaves, left: 0 }
     });
-    let module = ModuleSites { code, sites: sites.collect(), advice };
-    for site in module.sites.iter().filter(|site| site.is_changed()) {
-        module.write(site, site.usual());
-    }
-    let is_changed = module.sites.iter().any(OneSite::is_changed);
+    part().modules.lock().add(ModuleSites { code, original: code, sites: sites.collect() });
+}
+
+/// Adds the sites of a copy of a function, which stands at `code`. `original`: its module's code.
+pub fn add_copy(code: usize, original: usize, sites: Vec<NewSite>) {
     let mut modules = part().modules.lock();
-    let place = modules.partition_point(|module| module.code < code);
-    modules.insert(place, module);
-    if is_changed {
-        part().changes.set_always(true);
-    }
+    let sites = sites.into_iter().map(|new| {
+        let of_original = modules.of(original).and_then(|module| module.at(new.index));
+        let (in_area, is_checked) = of_original.map_or((false, false), |site| (site.in_area, site.is_checked));
+        OneSite { new, in_area, is_checked, left: 0 }
+    });
+    let sites = sites.collect();
+    modules.add(ModuleSites { code, original, sites });
 }
 
 /// Forgets the sites of a module's code, which is about to be freed. A later report about such a site has no effect, or
 /// concerns the code that has been loaded at the same address.
 pub fn forget(code: usize) {
-    let mut modules = part().modules.lock();
-    let place = modules.partition_point(|module| module.code < code);
-    if modules.get(place).is_some_and(|module| module.code == code) {
-        let gone = modules.remove(place);
-        if gone.sites.iter().any(OneSite::is_changed) {
-            part().note_changes(&modules);
-        }
+    part().modules.lock().0.retain(|module| module.code != code);
+}
+
+impl Modules {
+    fn of(&self, code: usize) -> Option<&ModuleSites> {
+        self.0.binary_search_by_key(&code, |module| module.code).ok().map(|place| &self.0[place])
     }
-}
 
-/// Calls `use_it` with a site.
-fn with<R>(site: Site, use_it: impl FnOnce(&ModuleSites, &mut OneSite) -> R) -> Option<R> {
-    let mut modules = part().modules.lock();
-    let module = modules.partition_point(|module| module.code <= site).checked_sub(1)?;
-    let module = &mut modules[module];
-    let offset = ((site - module.code) / size_of::<Word>()) as u32;
-    let index = module.sites.binary_search_by_key(&offset, |site| site.new.offset).ok()?;
-    let mut sites = std::mem::take(&mut module.sites);
-    let result = use_it(module, &mut sites[index]);
-    module.sites = sites;
-    Some(result)
-}
+    fn add(&mut self, module: ModuleSites) {
+        for site in module.sites.iter().filter(|site| site.in_area || site.is_checked) {
+            module.write(site, site.usual());
+        }
+        let place = self.0.partition_point(|other| other.code < module.code);
+        self.0.insert(place, module);
+    }
 
-impl Part {
-    fn note_changes(&self, modules: &[ModuleSites]) {
-        self.changes.set_always(modules.iter().any(|module| module.sites.iter().any(OneSite::is_changed)));
+    /// The module that a site is in, and its place there.
+    fn place(&self, site: Site) -> Option<(usize, usize)> {
+        let module = self.0.partition_point(|module| module.code <= site).checked_sub(1)?;
+        let offset = ((site - self.0[module].code) / size_of::<Word>()) as u32;
+        let place = self.0[module].sites.binary_search_by_key(&offset, |site| site.new.offset).ok()?;
+        Some((module, place))
+    }
+
+    fn find(&self, site: Site) -> Option<&OneSite> {
+        self.place(site).map(|(module, place)| &self.0[module].sites[place])
     }
 }
 
 impl Sites for Part {
-    fn changes(&self) -> &SiteChanges {
-        &self.changes
+    fn sampling(&self) -> &Sampling {
+        &self.sampling
     }
 
     fn sample(&self, all: bool) {
-        self.changes.ask_for(ASKING);
-        for module in self.modules.lock().iter_mut() {
+        for module in self.modules.lock().0.iter_mut() {
             let mut sites = std::mem::take(&mut module.sites);
             for site in sites.iter_mut().filter(|site| all || !site.in_area) {
                 site.left = SAMPLES;
@@ -196,46 +204,71 @@ impl Sites for Part {
             }
             module.sites = sites;
         }
+        if let Some(engine) = second_engine().filter(|_| !all) {
+            engine.rests();
+            self.sampling.begin(SAMPLED_SLICES);
+        }
     }
 
     fn build_in_area(&self, site: Site, in_area: bool) {
-        with(site, |module, site| {
-            site.in_area = in_area;
-            site.left = 0;
-            module.write(site, site.usual());
-        });
-        self.note_changes(&self.modules.lock());
+        {
+            let mut modules = self.modules.lock();
+            let Some((module, place)) = modules.place(site) else { return };
+            let (original, index) = (modules.0[module].original, modules.0[module].sites[place].new.index);
+            for module in modules.0.iter_mut().filter(|module| module.original == original) {
+                let mut sites = std::mem::take(&mut module.sites);
+                for site in sites.iter_mut().filter(|site| site.new.index == index) {
+                    site.in_area = in_area;
+                    site.left = 0;
+                    module.write(site, site.usual());
+                }
+                module.sites = sites;
+            }
+        }
+        if let Some(engine) = second_engine() {
+            engine.site_changed(site as *const Word);
+        }
     }
 
     fn is_in_area(&self, site: Site) -> bool {
-        with(site, |_, site| site.in_area).unwrap_or(false)
+        self.modules.lock().find(site).is_some_and(|site| site.in_area)
     }
 
     fn never_leaves(&self, site: Site) -> bool {
-        with(site, |_, site| site.is_checked).unwrap_or(false)
+        self.modules.lock().find(site).is_some_and(|site| site.is_checked)
     }
+}
+
+/// Takes note of the object that a site is about to build, and says which handler builds it. Gives also whether it is a
+/// cons, and the site, if this is to be told of.
+fn note(place: Site) -> (Handler, bool, Option<Site>) {
+    let mut modules = part().modules.lock();
+    let (module, index) = modules.place(place).expect("only sites are sampled");
+    let mut sites = std::mem::take(&mut modules.0[module].sites);
+    let site = &mut sites[index];
+    let is_told = site.left > 0 || site.is_checked;
+    site.left = site.left.saturating_sub(1);
+    if site.left == 0 {
+        modules.0[module].write(site, site.usual());
+    }
+    let NewSite { private, is_cons, index, .. } = site.new;
+    modules.0[module].sites = sites;
+    let original = modules.of(modules.0[module].original);
+    let of_original = || original.and_then(|module| Some(module.address(module.at(index)?))).unwrap_or(place);
+    (private, is_cons, is_told.then(of_original))
 }
 
 /// Tells of the object that is built now, and which handler builds it.
 #[cold]
 #[inline(never)]
 unsafe fn tell(ip: *const Word, hp: *mut Word, c: *mut Core) -> Handler {
-    let (private, is_cons, told) = with(ip as Site, |module, site| {
-        let told = site.left > 0 || site.is_checked;
-        site.left = site.left.saturating_sub(1);
-        if site.left == 0 {
-            module.write(site, site.usual());
-        }
-        (site.new.private, site.new.is_cons, told)
-    })
-    .expect("only sites are sampled");
-    if told {
+    let (private, is_cons, site) = note(ip as Site);
+    if let (Some(site), Some(sites)) = (site, allocation_sites()) {
         // SAFETY: the object was asked room for at the heap's top, and the handler that goes on fills it before
-        // anything reads it.
-        let object = unsafe { if is_cons { Term::cons_at(hp) } else { Term::boxed_at(hp) } };
-        if let Some(sites) = allocation_sites() {
-            // SAFETY: a process runs on this core.
-            sites.built(unsafe { (*c).mutator }, object, ip as Site);
+        // anything reads it; a process runs on this core.
+        unsafe {
+            let object = if is_cons { Term::cons_at(hp) } else { Term::boxed_at(hp) };
+            sites.built((*c).mutator, object, site);
         }
     }
     private

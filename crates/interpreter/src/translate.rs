@@ -129,8 +129,8 @@ impl Translate for Translator {
                 inside => start + Word::from(inside) * 8,
             };
         }
-        let module_code = code.words.as_ptr() as usize;
-        let add = move || crate::sites::add(start as usize, sites, Advice::of_module(module_code));
+        let original = code.words.as_ptr() as usize;
+        let add = move || crate::sites::add_copy(start as usize, original, sites);
         let loaded = self.sites.then(|| Box::new(add) as Box<dyn FnOnce() + Send + Sync>);
         TranslatedFunction { words, places, marks: placed, built_in_calls, lines, loaded }
     }

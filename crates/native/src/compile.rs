@@ -24,6 +24,18 @@ use crate::flow::{Flow, Head};
 use crate::kept::{self, Code, Kept, Region};
 use crate::processor::processor;
 
+/// Whether native code looks at instructions that build lists and tuples: they are allocation sites, and another handler
+/// may stand there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiteChecks {
+    /// It does not: nothing changes them.
+    Never,
+    /// In functions where a site has changed.
+    Changed,
+    /// It always does.
+    Always,
+}
+
 /// What code depends on for the whole run.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -31,8 +43,8 @@ pub struct Settings {
     pub united: bool,
     /// Collect at allocation points.
     pub stress: bool,
-    /// Instructions that build lists and tuples are allocation sites, whose handlers may change.
-    pub sites: bool,
+    /// Whether it looks at allocation sites.
+    pub site_checks: SiteChecks,
     /// One in so many instructions is lent to the first engine, though native code could do it; 0: none. For tests.
     pub exits: u32,
 }
@@ -63,6 +75,8 @@ pub struct Piece<'p> {
     pub general: &'p HashSet<usize>,
     /// For each head but the function's entry: the first word of its mark.
     pub marks: &'p BTreeMap<usize, u32>,
+    /// Native code looks at its allocation sites.
+    pub checks_sites: bool,
 }
 
 /// A function whose instructions code is made of.

@@ -18,7 +18,7 @@ use atoll_runtime::{built_in, entry};
 use atoll_term::Word;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::compile::{Compiler, Plans, Settings};
+use crate::compile::{Compiler, Plans, Settings, SiteChecks};
 use crate::exits::{ExitCounts, Exits};
 use crate::files::Files;
 use crate::flow::Head;
@@ -26,6 +26,7 @@ use crate::kept::{Functions, Kept};
 use crate::names::Names;
 
 mod generate;
+mod sites;
 
 pub(crate) use generate::Generated;
 use generate::{CalledInPlace, CodeInPlace};
@@ -84,6 +85,8 @@ struct Unit {
     exits: Exits,
     /// As `exits`, of functions whose calls are written in place.
     in_place: Vec<CalledInPlace>,
+    /// It looks at the function's allocation sites.
+    checks_sites: bool,
     /// Keeps the code.
     block: Executable,
     /// Keeps what the code refers to.
@@ -114,6 +117,8 @@ struct State {
     of_module: HashMap<usize, Vec<usize>>,
     /// Instructions of functions that left native code often, by the addresses of the functions' first instructions.
     general: HashMap<usize, HashSet<usize>>,
+    /// Functions whose allocation sites native code looks at, by the addresses of their first instructions.
+    changed_sites: HashSet<usize>,
     /// In eager mode: what stands at first instructions that were not reached yet.
     untouched: HashMap<usize, Word>,
     is_review_due: bool,
@@ -131,6 +136,7 @@ pub struct Engine {
     /// Most bytes of generated code.
     limit: usize,
     lend_builds: bool,
+    site_checks: SiteChecks,
     gates: Gates,
     names: Names,
     /// Places where schedulers have met processes so far.
@@ -190,6 +196,7 @@ pub fn start(
         mode,
         limit,
         lend_builds,
+        site_checks: settings.site_checks,
         gates,
         names,
         met: AtomicU64::new(0),
@@ -339,7 +346,7 @@ impl Engine {
             return None;
         }
         let generated = self.generate(code, linked, function, self.mode == Mode::Eager)?;
-        let Generated { start, first, heads, mut made, marks, exits, in_place, compiled } = generated;
+        let Generated { start, first, heads, mut made, marks, exits, in_place, checks_sites, compiled } = generated;
         let address = |head: usize| compiled.block.start().as_ptr() as Word + compiled.heads[&head] as Word;
         let mut used = Vec::with_capacity(marks.len());
         for (head, mark) in &marks {
@@ -376,8 +383,15 @@ impl Engine {
         // SAFETY: the last word of the function's `func_info` is kept for this; native code and the handler that enters
         // it read the word after the handler below was stored.
         unsafe { AtomicU64::from_ptr((entry as *mut Word).sub(1)) }.store(code_of_entry, Ordering::Release);
-        // SAFETY: the native code was made of this function.
-        let original = unsafe { take_over(code, function, self.gates.function, &entries) };
+        let is_stale = |entry: usize, checks_sites: bool| !checks_sites && state.changed_sites.contains(&entry);
+        let original = if is_stale(entry, checks_sites) || called.iter().any(|one| is_stale(one.entry, one.checks_sites)) {
+            // A site has changed meanwhile.
+            state.settled.remove(&entry);
+            None
+        } else {
+            // SAFETY: the native code was made of this function.
+            unsafe { take_over(code, function, self.gates.function, &entries) }
+        };
         let untouched = state.untouched.remove(&entry);
         let unit = Unit {
             name,
@@ -390,6 +404,7 @@ impl Engine {
             start,
             exits,
             in_place: called,
+            checks_sites,
             block: compiled.block,
             _plans: compiled.plans,
             _known: known,
@@ -580,9 +595,22 @@ impl TakesOver for Engine {
         }
         state.of_module.remove(&start);
         state.settled.retain(|entry| !inside.contains(entry));
+        state.changed_sites.retain(|entry| !inside.contains(entry));
         state.met.retain(|entry, _| !inside.contains(entry));
         state.in_use.remove(&start);
         state.untouched.retain(|entry, _| !inside.contains(entry));
         state.waiting.retain(|_, waiting| waiting.code.words.as_ptr() as usize != start);
+    }
+
+    fn rests(&self) {
+        self.switch_unchecked(false);
+    }
+
+    fn goes_on(&self) {
+        self.switch_unchecked(true);
+    }
+
+    fn site_changed(&self, site: *const Word) {
+        self.check_sites_at(site);
     }
 }

@@ -30,7 +30,7 @@ mod perf_map;
 mod processor;
 mod ways;
 
-pub use compile::Settings;
+pub use compile::{Settings, SiteChecks};
 pub use engine::{Compilations, Mode, Part, compilations, enter, function_at, save, start};
 pub use exits::ExitCounts;
 pub use kept::Kept;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_code::Places;
 use atoll_heap::{
-    Architecture, BuildWindow, ConcurrentRoots, Mutator, SiteChanges, allocation_sites, architecture, concurrent_roots, sites,
+    Architecture, BuildWindow, ConcurrentRoots, Mutator, Sampling, allocation_sites, architecture, concurrent_roots, sites,
 };
 use atoll_operations::Exception;
 use atoll_process::{Interrupt, Own, Process, System};
@@ -62,10 +62,8 @@ pub struct Core {
     pub architecture: &'static dyn Architecture,
     /// Its collector, if that looks for roots while processes run.
     pub collector: Option<&'static dyn ConcurrentRoots>,
-    /// Those of allocation sites, if the architecture makes use of them.
-    pub site_changes: Option<&'static SiteChanges>,
-    /// Native code looks at each allocation site, whether another handler stands there.
-    pub asks_sites: bool,
+    /// Of allocation sites, if the architecture makes use of them.
+    pub sampling: Option<&'static Sampling>,
     /// That of the same machine.
     pub system: &'static System,
     /// Live registers of the function that [`crate::pause::enter`] could not enter.
@@ -147,8 +145,7 @@ impl Core {
             window: std::ptr::null(),
             architecture: architecture(),
             collector: concurrent_roots(),
-            site_changes: allocation_sites().and(sites()).map(|sites| sites.changes()),
-            asks_sites: false,
+            sampling: allocation_sites().and(sites()).map(|sites| sites.sampling()),
             system: System::get(),
             live: 0,
             operands: [Term::NIL; 2],

@@ -6,6 +6,7 @@ use atoll_architectures as architectures;
 use atoll_code::registry;
 use atoll_heap::{BuildInArea, HeapOptions};
 use atoll_interpreter as interpreter;
+use atoll_native::SiteChecks;
 use atoll_platform::ending;
 use atoll_ports::poller;
 use atoll_process::table::ProcessTable;
@@ -255,7 +256,13 @@ pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, B
     let translator: &'static interpreter::translate::Translator =
         Box::leak(Box::new(interpreter::translate::Translator { united, stress, sites }));
     atoll_code::set_translator(translator);
-    let settings = atoll_native::Settings { united, stress, sites, exits: options.native_exits };
+    let begins_changed = matches!(options.area, BuildInArea::Always | BuildInArea::Analysis);
+    let site_checks = match sites {
+        false => SiteChecks::Never,
+        true if options.verify || begins_changed || options.native == Some(Native::Eager) => SiteChecks::Always,
+        true => SiteChecks::Changed,
+    };
+    let settings = atoll_native::Settings { united, stress, site_checks, exits: options.native_exits };
     start_native(options, translator, settings, kept)?;
     if let Some(markers) = architecture.stack_markers() {
         markers.use_marker(atoll_runtime::stubs::stubs().stack_marker as u64);

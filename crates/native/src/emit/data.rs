@@ -165,15 +165,9 @@ impl Emitter<'_, '_> {
     /// Where the architecture may have an allocation site changed, native code goes on only while nothing else than the
     /// process's heap is asked for.
     fn exit_if_site_changed(&mut self, index: usize) {
-        if !self.settings.sites {
+        if !self.piece.checks_sites {
             return;
         }
-        let core = self.core();
-        let asks = self.b.ins().uload8(I64, MemFlags::trusted(), core, offset_of!(Core, asks_sites) as i32);
-        let (look, go) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(asks, look, &[], go, &[]);
-        self.b.set_cold_block(look);
-        self.b.switch_to_block(look);
         let place = self.piece.places[index - self.flow.start];
         // SAFETY: the word is that of an instruction in code that the piece holds.
         let usual = unsafe { *self.piece.words.add(place as usize) };
@@ -181,7 +175,6 @@ impl Emitter<'_, '_> {
         let present = self.load(address, 0);
         let same = self.equals_varying(present, usual);
         let exit = self.exit(index);
-        self.b.ins().brif(same, go, &[], exit, &[]);
-        self.b.switch_to_block(go);
+        self.unless(same, exit);
     }
 }

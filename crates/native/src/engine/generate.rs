@@ -18,6 +18,8 @@ pub(super) struct CalledInPlace {
     /// Index of its first instruction in the file.
     pub(super) start: usize,
     pub(super) exits: Exits,
+    /// Native code looks at its allocation sites.
+    pub(super) checks_sites: bool,
 }
 
 /// What native code has of a function that it calls in place.
@@ -41,6 +43,8 @@ pub(crate) struct Generated {
     pub(super) marks: BTreeMap<usize, u32>,
     pub(super) exits: Exits,
     pub(super) in_place: Vec<CodeInPlace>,
+    /// It looks at the function's allocation sites.
+    pub(super) checks_sites: bool,
     pub(crate) compiled: Compiled,
 }
 
@@ -77,7 +81,8 @@ impl Engine {
             let entry =
                 entry_of(code, *callee).filter(|entry| flow.is_leaf() && self.is_plain(*entry as usize))? as usize;
             let made = self.translator.translate_function(linked, code, *callee, &[]);
-            let called = CalledInPlace { entry, start: flow.start, exits: exits_of(&flow) };
+            let checks_sites = self.checks_sites(entry);
+            let called = CalledInPlace { entry, start: flow.start, exits: exits_of(&flow), checks_sites };
             Some((flow, CodeInPlace { function: *callee, made, general: self.general(entry), called }))
         };
         let (flows, in_place): (Vec<Flow<'_>>, Vec<CodeInPlace>) = flow.called().iter().filter_map(is_called).unzip();
@@ -85,6 +90,7 @@ impl Engine {
         let Flow { start, entry: first, heads, .. } = &flow;
         let (start, first, heads) = (*start, *first, heads.clone());
         let words = made.words.as_ptr();
+        let checks_sites = self.checks_sites(entry);
         let mut sources = vec![Source {
             flow,
             piece: Piece {
@@ -94,6 +100,7 @@ impl Engine {
                 exits: &exits.counts,
                 general: &general,
                 marks: &marks,
+                checks_sites,
             },
         }];
         sources.extend(flows.into_iter().zip(&in_place).map(|(flow, CodeInPlace { made, general, called, .. })| {
@@ -106,12 +113,13 @@ impl Engine {
                     exits: &called.exits.counts,
                     general,
                     marks: &none,
+                    checks_sites: called.checks_sites,
                 },
             }
         }));
         let compiled = compiler.compile(&sources)?;
         drop(sources);
-        Some(Generated { start, first, heads, made, marks, exits, in_place, compiled })
+        Some(Generated { start, first, heads, made, marks, exits, in_place, checks_sites, compiled })
     }
 
     /// Instructions of a function that are made for all types.

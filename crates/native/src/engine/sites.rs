@@ -1,0 +1,67 @@
+//! Native code and allocation sites. Most functions have none that ever changes, so their native code does not look at
+//! the handlers there. It rests while sites are sampled, and is made anew where a site is to build in the message area.
+
+use std::collections::HashMap;
+
+use atoll_code::{entry_of, find_code};
+use atoll_term::Word;
+
+use super::{Engine, State, Unit, Waiting};
+use crate::compile::SiteChecks;
+
+impl Unit {
+    /// Whether it has a function, or a copy of it, with sites that it does not look at.
+    fn leaves_out(&self, is_meant: impl Fn(usize) -> bool) -> bool {
+        let all = self.in_place.iter().map(|one| (one.entry, one.checks_sites)).chain([(self.entry, self.checks_sites)]);
+        all.into_iter().any(|(entry, checks)| !checks && is_meant(entry))
+    }
+}
+
+impl Engine {
+    /// Whether native code of a function looks at its sites.
+    pub(super) fn checks_sites(&self, entry: usize) -> bool {
+        match self.site_checks {
+            SiteChecks::Never => false,
+            SiteChecks::Changed => self.state.lock().changed_sites.contains(&entry),
+            SiteChecks::Always => true,
+        }
+    }
+
+    /// Has native code that does not look at its sites rest, or go on.
+    pub(super) fn switch_unchecked(&self, on: bool) {
+        if self.site_checks != SiteChecks::Changed {
+            return;
+        }
+        let state = self.state.lock();
+        for unit in state.units.values().filter(|unit| unit.is_active && unit.leaves_out(|_| true)) {
+            self.switch(unit, on);
+        }
+    }
+
+    /// Native code of the function that this site is in looks at its sites from now on.
+    pub(super) fn check_sites_at(&self, site: *const Word) {
+        if self.site_checks != SiteChecks::Changed {
+            return;
+        }
+        let Some(code) = find_code(site) else { return };
+        let offset = ((site as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
+        let function = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1);
+        let Some(entry) = function.and_then(|function| entry_of(&code, function)) else { return };
+        let entry = entry as usize;
+        let mut state = self.state.lock();
+        let State { units, waiting, changed_sites, .. } = &mut *state;
+        if !changed_sites.insert(entry) {
+            return;
+        }
+        let mut anew: HashMap<usize, Waiting> = HashMap::new();
+        for unit in units.values_mut().filter(|unit| unit.is_active && unit.leaves_out(|one| one == entry)) {
+            unit.is_active = false;
+            self.switch(unit, false);
+            if let Some(code) = unit.code.upgrade() {
+                anew.insert(unit.entry, Waiting { code, function: unit.function, met: 0 });
+            }
+        }
+        waiting.extend(anew);
+        self.wake.notify_one();
+    }
+}
