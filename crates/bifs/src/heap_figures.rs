@@ -193,7 +193,7 @@ fn clear_gc_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 fn bench_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let table = &System::get().table;
     let spawned = part().spawned.difference(table.spawned() as u64);
-    let messages = part().messages.difference(load(&counters().messages));
+    let messages = part().messages.difference(counters().lanes.messages().0);
     let lanes = &counters().lanes;
     let [used, allocated] = [Level::Used, Level::Heap].map(|level| lanes.level(level));
     let highest = [Level::Used, Level::Heap].map(|level| lanes.highest(level));
@@ -202,7 +202,7 @@ fn bench_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn clear_bench_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     part().spawned.clear(System::get().table.spawned() as u64);
-    part().messages.clear(load(&counters().messages));
+    part().messages.clear(counters().lanes.messages().0);
     counters().lanes.clear_highest(Level::Heap);
     counters().lanes.clear_highest(Level::Used);
     for (since, now) in part().sizes.0.iter().zip(&counters().message_sizes) {

@@ -13,7 +13,7 @@ use crate::records::Records;
 /// Counters of one machine. Times in nanoseconds, sizes in words.
 #[derive(Debug)]
 pub struct Counters {
-    /// Collections, and the words of heaps.
+    /// Collections, the words of heaps, and messages.
     pub lanes: Lanes,
     /// Words live after the last major collection.
     pub live_words: AtomicU64,
@@ -21,10 +21,6 @@ pub struct Counters {
     pub pointers_to_old: AtomicU64,
     /// The same, into a young generation.
     pub pointers_to_young: AtomicU64,
-    /// Messages sent.
-    pub messages: AtomicU64,
-    /// Words copied for messages.
-    pub words_copied: AtomicU64,
     /// Time spent sending, with finding out sizes and copying, when timed.
     pub send_time: AtomicU64,
     /// Time spent finding out how large messages are, when timed.
@@ -45,8 +41,6 @@ impl Default for Counters {
             live_words: AtomicU64::new(0),
             pointers_to_old: AtomicU64::new(0),
             pointers_to_young: AtomicU64::new(0),
-            messages: AtomicU64::new(0),
-            words_copied: AtomicU64::new(0),
             send_time: AtomicU64::new(0),
             size_time: AtomicU64::new(0),
             copy_time: AtomicU64::new(0),
@@ -271,7 +265,13 @@ pub fn record_message(words: usize) {
 impl Counters {
     /// Heap memory has grown by this many words, on a thread that has no machine yet.
     pub fn heap_begins(&self, words: usize) {
-        self.lanes.change(0, Level::Heap, words as i64);
+        self.lanes.change(usize::MAX, Level::Heap, words as i64);
+    }
+
+    /// This thread has sent messages, for which so many words were copied.
+    #[inline]
+    pub fn sent(&self, messages: u64, words_copied: u64) {
+        self.lanes.sent(thread(), messages, words_copied);
     }
 
     fn record_message(&self, words: usize) {

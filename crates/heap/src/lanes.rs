@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Threads with higher numbers share lanes with lower ones.
+/// Threads with lower numbers than the last lane have one of their own; the others share that.
 const LANES: usize = 16;
 /// A level is added up when a lane has grown past a multiple of so many words: what [`Level::highest`] may lack, for
 /// each lane.
@@ -65,6 +65,29 @@ struct OneKind {
 struct Lane {
     kinds: [OneKind; 2],
     levels: [AtomicU64; 2],
+    messages: AtomicU64,
+    words_copied: AtomicU64,
+}
+
+/// A lane, as its thread sees it.
+struct Mine<'l> {
+    lane: &'l Lane,
+    /// No other thread writes to it.
+    is_own: bool,
+}
+
+impl Mine<'_> {
+    /// Gives the figure as it was before.
+    #[inline(always)]
+    fn add(&self, figure: impl FnOnce(&Lane) -> &AtomicU64, amount: u64) -> u64 {
+        let figure = figure(self.lane);
+        if !self.is_own {
+            return figure.fetch_add(amount, Ordering::Relaxed);
+        }
+        let before = figure.load(Ordering::Relaxed);
+        figure.store(before.wrapping_add(amount), Ordering::Relaxed);
+        before
+    }
 }
 
 /// See the module.
@@ -82,35 +105,51 @@ impl Default for Lanes {
 }
 
 impl Lanes {
+    #[inline(always)]
+    fn of(&self, thread: usize) -> Mine<'_> {
+        Mine { lane: &self.lanes[thread.min(LANES - 1)], is_own: thread < LANES - 1 }
+    }
+
     /// Adds a collection, by the thread with this number.
     pub(crate) fn collected(&self, thread: usize, kind: Kind, time: u64, outcome: Outcome) {
-        let kind = self.kind(thread, kind);
-        kind.count.fetch_add(1, Ordering::Relaxed);
-        kind.live_words.fetch_add(outcome.live, Ordering::Relaxed);
-        kind.reclaimed_words.fetch_add(outcome.reclaimed, Ordering::Relaxed);
+        let mine = self.of(thread);
+        let kind = kind as usize;
+        mine.add(|lane| &lane.kinds[kind].count, 1);
+        mine.add(|lane| &lane.kinds[kind].live_words, outcome.live);
+        mine.add(|lane| &lane.kinds[kind].reclaimed_words, outcome.reclaimed);
         if time > 0 {
-            kind.time.fetch_add(time, Ordering::Relaxed);
-            kind.longest.fetch_max(time, Ordering::Relaxed);
+            mine.add(|lane| &lane.kinds[kind].time, time);
+            mine.lane.kinds[kind].longest.fetch_max(time, Ordering::Relaxed);
         }
     }
 
     /// Adds a slice of a major collection, by the thread with this number: how long it took, and how long mutators
     /// stood still.
     pub(crate) fn collected_slice(&self, thread: usize, time: u64, pause: u64) {
-        let kind = self.kind(thread, Kind::Major);
-        kind.time.fetch_add(time, Ordering::Relaxed);
-        kind.longest.fetch_max(pause, Ordering::Relaxed);
+        let mine = self.of(thread);
+        mine.add(|lane| &lane.kinds[Kind::Major as usize].time, time);
+        mine.lane.kinds[Kind::Major as usize].longest.fetch_max(pause, Ordering::Relaxed);
     }
 
-    fn kind(&self, thread: usize, kind: Kind) -> &OneKind {
-        &self.lanes[thread % LANES].kinds[kind as usize]
+    /// Adds messages, and words that were copied for them, by the thread with this number.
+    #[inline(always)]
+    pub(crate) fn sent(&self, thread: usize, messages: u64, words: u64) {
+        let mine = self.of(thread);
+        mine.add(|lane| &lane.messages, messages);
+        mine.add(|lane| &lane.words_copied, words);
+    }
+
+    /// Messages sent so far, and words copied for them.
+    pub fn messages(&self) -> (u64, u64) {
+        self.lanes.iter().fold((0, 0), |(messages, words), lane| {
+            (messages + lane.messages.load(Ordering::Relaxed), words + lane.words_copied.load(Ordering::Relaxed))
+        })
     }
 
     /// Adds words to a level, or takes them away, by the thread with this number.
     #[inline(always)]
     pub(crate) fn change(&self, thread: usize, level: Level, words: i64) {
-        let lane = &self.lanes[thread % LANES].levels[level as usize];
-        let before = lane.fetch_add(words as u64, Ordering::Relaxed);
+        let before = self.of(thread).add(|lane| &lane.levels[level as usize], words as u64);
         if words > 0 && before / STEP != before.wrapping_add(words as u64) / STEP {
             self.raise(level);
         }
@@ -179,6 +218,8 @@ mod tests {
         assert_eq!(minor, Collections { count: 32, time: 31 * 16, longest: 31, live_words: 320, reclaimed_words: 64 });
         let of_slices = Collections { time: 32, longest: 3, ..Collections::default() };
         assert_eq!(lanes.collections(Kind::Major), of_slices);
+        (0..2 * LANES).for_each(|thread| lanes.sent(thread, 1, thread as u64));
+        assert_eq!(lanes.messages(), (32, 31 * 16));
         lanes.clear_longest();
         assert_eq!(lanes.collections(Kind::Minor), Collections { longest: 0, ..minor });
     }

@@ -54,6 +54,7 @@ fn write_to(file: &Path, options: &Options, scheduling: &dyn Scheduling, started
     let (counters, figures) = (counters(), counters::area());
     let total = (clock::monotonic() - started) as u64;
     let lanes = &counters.lanes;
+    let (messages, words_copied) = lanes.messages();
     let [minor, major] = [Kind::Minor, Kind::Major].map(|kind| lanes.collections(kind));
     let collecting = minor.time + major.time;
     let (size_ns, copied_ns) = (read(&counters.size_time), read(&counters.copy_time));
@@ -101,8 +102,8 @@ fn write_to(file: &Path, options: &Options, scheduling: &dyn Scheduling, started
         help_cpu_histogram: Some(help),
         minimum_mutator_utilisation: Some(minimum_mutator_utilisation(&stops, counted, &WINDOWS)),
         minimum_mutator_utilisation_cpu: Some(minimum_mutator_utilisation(&cpu_stops, counted, &WINDOWS)),
-        messages: Some(read(&counters.messages)),
-        words_copied_messages: Some(read(&counters.words_copied)),
+        messages: Some(messages),
+        words_copied_messages: Some(words_copied),
         message_size_histogram: Some(sizes),
         spawned_processes: Some(table.spawned() as u64),
         highest_process_count: Some(table.highest_count() as u64),

@@ -3,7 +3,7 @@
 //!
 //! Each scheduler has a mutator of the area, in a thread-local. Other threads have none; their messages are copied.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -101,6 +101,8 @@ impl Step {
 
 thread_local! {
     static LOCAL: RefCell<Option<RawMutator>> = const { RefCell::new(None) };
+    /// This thread has used its mutator since its last safepoint.
+    static IS_USED: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Area {
@@ -158,14 +160,24 @@ impl Area {
     }
 
     /// Hears of phases, and pays, with the window closed.
-    #[inline]
+    #[inline(always)]
     fn hear(&self, mutator: &RawMutator) {
         if mutator.is_owing() {
-            self.take_window(mutator);
-            let step = Step::begin();
-            mutator.settle();
-            step.end();
+            self.settle_with(mutator);
         }
+    }
+
+    #[cold]
+    fn settle_with(&self, mutator: &RawMutator) {
+        let growth = self.finder.growth_words() * WORD_BYTES;
+        if growth != self.least_growth.load(Ordering::Relaxed) {
+            self.least_growth.store(growth, Ordering::Relaxed);
+            self.heap.set_least_growth(growth);
+        }
+        self.take_window(mutator);
+        let step = Step::begin();
+        mutator.settle();
+        step.end();
     }
 
     /// Checks the area's memory, and each object that was found live (PG1 to PG8, A2), if it is time to. This scheduler
@@ -208,6 +220,7 @@ impl Area {
     pub(super) fn with<R>(&self, use_it: impl FnOnce(&RawMutator) -> R) -> Option<R> {
         LOCAL.with_borrow(|local| {
             local.as_ref().map(|mutator| {
+                IS_USED.set(true);
                 self.take_window(mutator);
                 use_it(mutator)
             })
@@ -242,20 +255,18 @@ impl Area {
     /// This scheduler stands at a safepoint: it hears what the collector has to say, and pays for what it allocated.
     #[inline]
     pub(super) fn settle(&self) {
-        let growth = self.finder.growth_words() * WORD_BYTES;
-        if growth != self.least_growth.load(Ordering::Relaxed) {
-            self.least_growth.store(growth, Ordering::Relaxed);
-            self.heap.set_least_growth(growth);
-        }
         LOCAL.with_borrow_mut(|local| {
             self.hear(local.get_or_insert_with(|| self.heap.mutator()));
         });
     }
 
-    /// As [`Area::settle`]; nothing on threads that are no schedulers.
+    /// As [`Area::settle`]; nothing on threads that are no schedulers, and on those that have not used the area since:
+    /// what they would hear of waits until their time slice ends.
     #[inline]
     pub(super) fn settle_here(&self) {
-        LOCAL.with_borrow(|local| local.iter().for_each(|mutator| self.hear(mutator)));
+        if IS_USED.replace(false) {
+            LOCAL.with_borrow(|local| local.iter().for_each(|mutator| self.hear(mutator)));
+        }
     }
 
     /// Whether barriers may have something to do.

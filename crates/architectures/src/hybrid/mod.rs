@@ -26,8 +26,8 @@
 //! Why this is enough: terms are immutable, so a process that was scanned reaches new objects of the area only by
 //! pointers that it is given, which pass the barrier, or out of objects that will be scanned.
 //!
-//! Safepoints are the beginning of a time slice and the point before a process sends: there native code holds no
-//! pointer into the area that is not stored elsewhere. A scheduler notices a change of phase only there. So no phase
+//! Safepoints are the beginning of a time slice and, on a thread that has used the area since, the point before a
+//! process sends: there native code holds no pointer into the area that is not stored elsewhere. A scheduler notices a change of phase only there. So no phase
 //! changes while a message is being copied, or between copy and delivery.
 //!
 //! Invariants, beside P1 to P6 of `private` and PG1 to PG8 of `treadmill`:

@@ -1,7 +1,6 @@
 //! Spawn arguments, messages by reference, and memory for built-in functions.
 
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
 
 use atoll_heap::{HeapOptions, Message, Mutator};
 use atoll_term::{Term, Word};
@@ -24,13 +23,13 @@ pub(super) fn create(mutator: &mut Mutator, arguments: Message, options: &HeapOp
 
 pub(super) fn send(architecture: &NoGc, sender: Option<&mut Mutator>, term: Term) -> Message {
     let counters = &architecture.base.statistics.counters;
-    counters.messages.fetch_add(1, Ordering::Relaxed);
     if sender.is_some() {
+        counters.sent(1, 0);
         return message::by_reference(term);
     }
     // SAFETY: terms outside of heaps are not marked.
     let message = unsafe { message::by_copy(term, architecture.immovable, false) };
-    counters.words_copied.fetch_add(message.used() as u64, Ordering::Relaxed);
+    counters.sent(1, message.used() as u64);
     message
 }
 

@@ -154,9 +154,7 @@ pub(crate) fn timed(words: usize, started: i64) {
 
 #[inline]
 fn add_to_counters(architecture: &Private, messages: u64, words: u64) {
-    let counters = &architecture.base.statistics.counters;
-    counters.messages.fetch_add(messages, Ordering::Relaxed);
-    counters.words_copied.fetch_add(words, Ordering::Relaxed);
+    architecture.base.statistics.counters.sent(messages, words);
 }
 
 /// Counts a message of so many words that were copied.

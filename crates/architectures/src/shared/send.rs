@@ -72,9 +72,7 @@ pub(super) fn send(shared: &Shared, sender: Option<&mut Mutator>, term: Term) ->
         None => {
             // SAFETY: terms outside of the heap are not marked.
             let fragment = unsafe { message::by_copy(term, shared.immovable, false) };
-            let counters = &shared.base.statistics.counters;
-            counters.messages.fetch_add(1, Ordering::Relaxed);
-            counters.words_copied.fetch_add(fragment.used() as u64, Ordering::Relaxed);
+            shared.base.statistics.counters.sent(1, fragment.used() as u64);
             fragment
         }
     };
@@ -90,7 +88,7 @@ pub(super) fn send(shared: &Shared, sender: Option<&mut Mutator>, term: Term) ->
 pub(super) fn flush_counters(shared: &Shared, mutator: &mut Mutator) {
     let sent = std::mem::take(&mut State::of_mut(mutator).sent);
     if sent > 0 {
-        shared.base.statistics.counters.messages.fetch_add(u64::from(sent), Ordering::Relaxed);
+        shared.base.statistics.counters.sent(u64::from(sent), 0);
     }
 }
 

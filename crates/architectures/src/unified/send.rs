@@ -68,9 +68,7 @@ impl Unified {
             None => {
                 // SAFETY: terms outside of the heap are not marked.
                 let message = unsafe { message::by_copy(term, self.immovable, false) };
-                let counters = &self.base.statistics.counters;
-                counters.messages.fetch_add(1, Ordering::Relaxed);
-                counters.words_copied.fetch_add(message.used() as u64, Ordering::Relaxed);
+                self.base.statistics.counters.sent(1, message.used() as u64);
                 message
             }
         };
@@ -118,7 +116,7 @@ impl Unified {
     pub(super) fn flush_counters(&self, mutator: &mut Mutator) {
         let sent = std::mem::take(&mut State::of_mut(mutator).sent);
         if sent > 0 {
-            self.base.statistics.counters.messages.fetch_add(u64::from(sent), Ordering::Relaxed);
+            self.base.statistics.counters.sent(u64::from(sent), 0);
         }
     }
 
