@@ -2,7 +2,7 @@
 
 use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
-use atoll_term::{Build, Term, atoms, equal, exactly_equal};
+use atoll_term::{Build, Term, atoms, equal, exactly_equal, skip_elements};
 
 use crate::charging::charge_elements;
 
@@ -31,11 +31,11 @@ fn reverse(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn member(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (element, mut rest, mut count) = (arguments[0], arguments[1], 0);
-    while rest.is_cons() && !exactly_equal(rest.head(), element) {
-        rest = rest.tail();
-        count += 1;
-    }
+    let element = arguments[0];
+    let (count, rest) = match element.is_pointer() {
+        true => skip_elements(arguments[1], |head| !exactly_equal(head, element)),
+        false => skip_elements(arguments[1], |head| head != element),
+    };
     charge_elements(caller, count);
     if rest.is_list() { Ok(Term::boolean(rest.is_cons())) } else { Err(badarg()) }
 }

@@ -1,6 +1,6 @@
 //! Operations on lists.
 
-use atoll_term::{Allocate, Build, Term, View, atoms, compare_exact, equal, exactly_equal};
+use atoll_term::{Allocate, Build, Term, View, atoms, compare_exact, equal, exactly_equal, skip_elements};
 
 use crate::exception::Exception;
 
@@ -13,12 +13,7 @@ const FEW: usize = 8;
 /// Number of elements; `None` if the term is no proper list.
 #[inline]
 pub fn length(list: Term) -> Option<usize> {
-    let mut rest = list;
-    let mut length = 0;
-    while rest.is_cons() {
-        length += 1;
-        rest = rest.tail();
-    }
+    let (length, rest) = skip_elements(list, |_| true);
     rest.is_nil().then_some(length)
 }
 

@@ -22,7 +22,7 @@ const SHARDS: usize = 64;
 /// Terms noted for a process; older ones give way.
 const NOTED: usize = 16;
 /// Objects looked at for one message.
-const LOOKED_AT: usize = 16;
+pub(super) const LOOKED_AT: usize = 16;
 /// Largest object whose parts are looked at, in words.
 const SMALL_OBJECT: usize = 16;
 /// Depth to which small objects are looked into.
@@ -51,26 +51,35 @@ pub(super) unsafe fn parts(term: Term) -> Option<(*mut Word, usize)> {
     small.then(|| (place.wrapping_add(1), header.arity()))
 }
 
-/// Visits a term that was copied, and parts near its root that were copied with it, each with its copy: as far as they
-/// are found through small objects.
+/// Visits a term that was copied, and parts near its root that were copied with it, each with its copy: `MOST` at most,
+/// as far as they are found through small objects.
 ///
 /// # Safety
 /// Both are pointers to whole objects of the same shape.
-pub(super) unsafe fn each_part(original: Term, copy: Term, immovable: Immovable, mut visit: impl FnMut(Term, Term)) {
-    let mut queue = [(original, copy); LOOKED_AT];
+#[inline]
+pub(super) unsafe fn each_part<const MOST: usize>(
+    original: Term,
+    copy: Term,
+    immovable: Immovable,
+    mut visit: impl FnMut(Term, Term),
+) {
+    let mut queue = [(original, copy); MOST];
     let mut queued = 1;
     let mut next = 0;
     while next < queued {
         let (original, copy) = queue[next];
         next += 1;
         visit(original, copy);
+        if queued == MOST {
+            continue;
+        }
         // SAFETY: parts of what is whole are whole, and of the same shape.
         unsafe {
             let Some((fields, count)) = parts(original) else { continue };
             let copied = copy.pointer().wrapping_add(fields.offset_from_unsigned(original.pointer()));
             for index in 0..count {
                 let part = Term::from_word(*fields.add(index));
-                if part.is_pointer() && !immovable.contains(part) && queued < LOOKED_AT {
+                if part.is_pointer() && !immovable.contains(part) && queued < MOST {
                     queue[queued] = (part, Term::from_word(*copied.add(index)));
                     queued += 1;
                 }
@@ -95,7 +104,7 @@ impl Copies {
         let pairs = shard.entry(address(mutator)).or_default();
         // SAFETY: both are pointers to whole objects of the same shape.
         unsafe {
-            each_part(original, copy, immovable, |original, copy| {
+            each_part::<LOOKED_AT>(original, copy, immovable, |original, copy| {
                 if original.is_cons() || !Header::from_word(*original.pointer()).is_opaque() {
                     if pairs.len() == NOTED {
                         pairs.remove(0);
