@@ -69,14 +69,13 @@ impl Small {
 /// Words of the largest object that is copied without a buffer.
 const FLAT_WORDS: usize = 8;
 
-/// As [`copy`], for a cons or a short tuple that refers to nothing at all.
-///
-/// # Safety
-/// The same.
-#[inline]
-pub(crate) unsafe fn copy_plain(root: Term) -> Option<Message> {
-    // SAFETY: as the caller's.
-    unsafe { copy_alone(root, |_| false) }
+/// Whether there are pointers in a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refers {
+    /// There are none.
+    ToNothing,
+    /// All of them lead to immovable objects.
+    ToImmovable,
 }
 
 /// As [`copy`], for a cons or a short tuple that refers to nothing that has to be copied.
@@ -84,17 +83,7 @@ pub(crate) unsafe fn copy_plain(root: Term) -> Option<Message> {
 /// # Safety
 /// The same.
 #[inline(always)]
-unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<Message> {
-    // SAFETY: as the caller's.
-    unsafe { copy_alone(root, |part| immovable.contains(part)) }
-}
-
-/// A fragment with a copy of a cons or a short tuple of which all parts `stay` that are pointers.
-///
-/// # Safety
-/// As for [`copy`].
-#[inline(always)]
-unsafe fn copy_alone(root: Term, stay: impl Fn(Term) -> bool) -> Option<Message> {
+pub(crate) unsafe fn copy_alone(root: Term, immovable: Immovable) -> Option<(Message, Refers)> {
     let object = root.pointer();
     // SAFETY: the object is whole.
     unsafe {
@@ -110,18 +99,23 @@ unsafe fn copy_alone(root: Term, stay: impl Fn(Term) -> bool) -> Option<Message>
         if words > FLAT_WORDS {
             return None;
         }
-        let fields = std::slice::from_raw_parts(object, words);
-        let goes_along = |word: &Word| Term::from_word(*word).is_pointer() && !stay(Term::from_word(*word));
-        if fields.iter().any(goes_along) {
-            return None;
+        let mut refers = Refers::ToNothing;
+        for word in std::slice::from_raw_parts(object, words) {
+            let field = Term::from_word(*word);
+            if field.is_pointer() {
+                if !immovable.contains(field) {
+                    return None;
+                }
+                refers = Refers::ToImmovable;
+            }
         }
         let target = Message::new(words);
         let start = target.try_allocate(words)?.as_ptr();
-        for (index, word) in fields.iter().enumerate() {
-            *start.add(index) = *word;
+        for index in 0..words {
+            *start.add(index) = *object.add(index);
         }
         target.set_term(root.with_pointer(start));
-        Some(target)
+        Some((target, refers))
     }
 }
 
@@ -132,9 +126,19 @@ unsafe fn copy_alone(root: Term, stay: impl Fn(Term) -> bool) -> Option<Message>
 pub(crate) unsafe fn copy(root: Term, immovable: Immovable) -> Option<Message> {
     // SAFETY: as the caller's.
     unsafe {
-        copy_flat(root, immovable)
-            .or_else(|| if has_long_list(root, immovable) { None } else { copy_in_buffer(root, immovable) })
+        let alone = copy_alone(root, immovable).map(|(copy, _)| copy);
+        alone.or_else(|| copy_of_several(root, immovable))
     }
+}
+
+/// As [`copy`], for a term of which [`copy_alone`] has made no copy.
+///
+/// # Safety
+/// The same.
+#[inline]
+pub(crate) unsafe fn copy_of_several(root: Term, immovable: Immovable) -> Option<Message> {
+    // SAFETY: as the caller's.
+    unsafe { if has_long_list(root, immovable) { None } else { copy_in_buffer(root, immovable) } }
 }
 
 /// Whether a term, or an element of a short tuple, is a list of so many cells that the copy would be given up.

@@ -32,7 +32,8 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
     }
     let is_private = !immovable.contains(term);
     // SAFETY: the term is whole.
-    if is_private && let Some(fragment) = unsafe { small::copy_plain(term) } {
+    let alone = if is_private { unsafe { small::copy_alone(term, immovable) } } else { None };
+    if let Some((fragment, small::Refers::ToNothing)) = alone {
         return private::counted(&hybrid.private, sender, fragment, started);
     }
     // Others see what was built from now on.
@@ -40,7 +41,8 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
     area.uses.passes(term, area.bounds, immovable);
     if is_private {
         // SAFETY: the term is whole.
-        if let Some(fragment) = unsafe { small::copy(term, immovable) } {
+        let small = || unsafe { small::copy_of_several(term, immovable) };
+        if let Some(fragment) = alone.map(|(fragment, _)| fragment).or_else(small) {
             return publish(hybrid, private::counted(&hybrid.private, sender, fragment, started));
         }
     }

@@ -338,7 +338,7 @@ impl Uses {
             let mut found = false;
             // SAFETY: a whole term of this process.
             unsafe {
-                copies::each_part::<LOOKED_AT>(term, term, immovable, |part, _| {
+                copies::each_part::<OBJECTS>(term, term, immovable, |part, _| {
                     found |= log.remembered.contains(&(address(process), part));
                 });
             }

@@ -158,7 +158,7 @@ fn add_to_counters(architecture: &Private, messages: u64, words: u64) {
 }
 
 /// Counts a message of so many words that were copied.
-#[inline]
+#[inline(always)]
 pub(crate) fn count(architecture: &Private, mutator: &mut Mutator, words: usize) {
     let state = State::of_mut(mutator);
     state.sent += 1;
