@@ -8,7 +8,7 @@ use atoll_heap::counters::area;
 use atoll_heap::{Fragment, Message, Mutator, build_window, debt};
 use atoll_term::{Header, Term, Word};
 
-use super::uses::{Way, kind_of};
+use super::uses::{Shape, Way, kind_of};
 use super::{Hybrid, copy};
 use crate::common::message::by_reference;
 use crate::common::sizing::extent;
@@ -22,7 +22,7 @@ const SMALL_MESSAGE: usize = 32;
 /// Words from which on the copies of a message are noted for the next time.
 const NOTED: usize = 64;
 
-pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) -> Message {
+pub(super) fn send(hybrid: &Hybrid, mut sender: Option<&mut Mutator>, term: Term) -> Message {
     let immovable = hybrid.private.immovable;
     let area = &hybrid.area;
     let started = private::start(&hybrid.private);
@@ -38,7 +38,16 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
     }
     // Others see what was built from now on.
     area.close_window();
-    area.uses.passes(term, area.bounds, immovable);
+    // SAFETY: the term is whole.
+    let shape = unsafe { Shape::of(term) };
+    let is_long = is_private && alone.is_none();
+    if let Some(sender) = sender.as_deref_mut().filter(|sender| is_long && !State::of(sender).knows_terms())
+        && area.uses.is_as_before(shape)
+    {
+        return copied(hybrid, sender, term, started);
+    }
+    let weight = area.uses.weight(shape);
+    area.uses.passes(term, weight, area.bounds, immovable);
     if is_private {
         // SAFETY: the term is whole.
         let small = || unsafe { small::copy_of_several(term, immovable) };
@@ -57,15 +66,11 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
     };
     let way = match term.is_pointer() && !immovable.contains(term) {
         // SAFETY: the sender's terms are whole.
-        true => unsafe { way(hybrid, sender, term) },
+        true => unsafe { way(hybrid, sender, term, shape, weight) },
         false => Way::Share,
     };
     if way == Way::Copy {
-        let message = private::send_long(&hybrid.private, sender, term, started);
-        if area.uses.decides() && area.uses.remember(sender, term, message.used(), immovable) {
-            State::of_mut(sender).set_remembered(true);
-        }
-        return publish(hybrid, message);
+        return copied(hybrid, sender, term, started);
     }
     // A thread that is no scheduler has no mutator of the area; what it sends is copied.
     if area.with(|_| ()).is_none() {
@@ -85,18 +90,28 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
     by_reference(copy)
 }
 
+/// A message that is no small one, as a copy for its receiver.
+fn copied(hybrid: &Hybrid, sender: &mut Mutator, term: Term, started: Option<i64>) -> Message {
+    let message = private::send_long(&hybrid.private, sender, term, started);
+    let uses = &hybrid.area.uses;
+    if uses.decides() && uses.remember(sender, term, message.used(), hybrid.private.immovable) {
+        State::of_mut(sender).set_remembered(true);
+    }
+    publish(hybrid, message)
+}
+
 /// How a term that lies on the sender's heap gets to its receiver.
 ///
 /// # Safety
 /// The term is a pointer to a whole object.
-unsafe fn way(hybrid: &Hybrid, sender: &Mutator, term: Term) -> Way {
+unsafe fn way(hybrid: &Hybrid, sender: &Mutator, term: Term, shape: Shape, weight: u8) -> Way {
     let uses = &hybrid.area.uses;
     let immovable = hybrid.private.immovable;
     // SAFETY: as the caller says.
     let shared = unsafe {
         if uses.decides() {
             let kind = kind_of(term);
-            match uses.way(kind, hybrid.area.finder.cycle()) {
+            match uses.way(kind, shape, weight, hybrid.area.finder.cycle()) {
                 Way::Copy if State::of(sender).is_remembered() => {
                     if !uses.is_remembered(sender, kind, term, immovable) {
                         return Way::Copy;
@@ -143,7 +158,7 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term, tells: bool) -> (Term
 /// A fragment for a term that is to be kept outside of processes, in the area.
 pub(super) fn store(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
     let immovable = hybrid.private.immovable;
-    hybrid.area.uses.passes(term, hybrid.area.bounds, immovable);
+    hybrid.area.uses.passes(term, 1, hybrid.area.bounds, immovable);
     let term = if State::of(owner).has_copies() && term.is_pointer() && !immovable.contains(term) {
         hybrid.area.finder.copies.replace(owner, term, immovable)
     } else {

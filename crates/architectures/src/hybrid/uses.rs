@@ -10,10 +10,12 @@
 //! Messages that are kept cost the same either way, but they make the heap of their receiver large, and so its
 //! collections long. While processes with large heaps keep messages, all long ones are shared.
 //!
+//! A thread looks at one in four of the messages that go alike as copies ([`Shape`]), and lets it count for all.
+//!
 //! The sender's own second send of a long term is seen without samples: what a thread copied last is remembered until
 //! the process collects.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use atoll_heap::{BuildInArea, Mutator, Settings};
@@ -51,6 +53,8 @@ const REMEMBERED_WORDS: usize = 256;
 const LARGE_HEAP: usize = 1 << 18;
 /// Long messages that are shared after a process with such a heap has kept some.
 const SHARED_THEN: u32 = 1 << 16;
+/// Messages of one shape that go as the last one that was looked at.
+const ALIKE: u8 = 3;
 /// Terms that a thread remembers.
 const REMEMBERED: usize = 16;
 /// Objects of a message that are looked into for those of samples.
@@ -61,6 +65,40 @@ const ELEMENTS: usize = 6;
 /// What messages look like that are taken for equal in their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind(usize);
+
+/// What is seen of a message at once: what its root is and, if that is an atom, the first element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape(usize);
+
+impl Shape {
+    const NONE: Shape = Shape(0);
+
+    /// # Safety
+    /// The term is a pointer to a whole object.
+    #[inline(always)]
+    pub(super) unsafe fn of(term: Term) -> Shape {
+        if term.is_cons() {
+            return Shape(1);
+        }
+        // SAFETY: a boxed term points to a header, and a tuple with elements has a first one.
+        unsafe {
+            let header = *term.pointer();
+            let first = if tuple_arity(term) > 0 { *term.pointer().add(1) } else { 0 };
+            let atom = if Term::from_word(first).is_atom() { first } else { 0 };
+            Shape(header as usize ^ (atom as usize).rotate_left(32))
+        }
+    }
+}
+
+/// Messages of one shape that were looked at, and those that were not.
+#[derive(Clone, Copy)]
+struct Before {
+    shape: Shape,
+    /// So many more go the same way.
+    left: u8,
+    /// So many have.
+    gone: u8,
+}
 
 /// What is to be done with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +190,10 @@ thread_local! {
     };
 }
 
+thread_local! {
+    static BEFORE: Cell<Before> = const { Cell::new(Before { shape: Shape::NONE, left: 0, gone: 0 }) };
+}
+
 /// What all schedulers of a machine know.
 pub(super) struct Uses {
     decides: bool,
@@ -192,8 +234,27 @@ impl Uses {
         }
     }
 
-    /// What to do with the next message of a kind. `cycle`: the area's.
-    pub(super) fn way(&self, kind: Kind, cycle: u8) -> Way {
+    /// Whether a message goes as the last one of this thread, as a copy.
+    #[inline(always)]
+    pub(super) fn is_as_before(&self, shape: Shape) -> bool {
+        let before = BEFORE.get();
+        let is_so = before.shape == shape && before.left > 0;
+        if is_so {
+            BEFORE.set(Before { left: before.left - 1, gone: before.gone + 1, shape });
+        }
+        is_so
+    }
+
+    /// For how many messages one that is looked at counts.
+    #[inline(always)]
+    pub(super) fn weight(&self, shape: Shape) -> u8 {
+        let before = BEFORE.get();
+        BEFORE.set(Before { shape: Shape::NONE, left: 0, gone: 0 });
+        if before.shape == shape { 1 + before.gone } else { 1 }
+    }
+
+    /// What to do with the next message of a kind, which stands for `weight` messages. `cycle`: the area's.
+    pub(super) fn way(&self, kind: Kind, shape: Shape, weight: u8, cycle: u8) -> Way {
         let left = self.shared_then.load(Ordering::Relaxed);
         if left > 0 {
             self.shared_then.store(left - 1, Ordering::Relaxed);
@@ -201,24 +262,28 @@ impl Uses {
         }
         let Record { verdict, .. } = Record::of(self.kinds[kind.0].load(Ordering::Relaxed));
         LOG.with_borrow_mut(|log| {
-            let turn = &mut log.turns[kind.0];
-            *turn = turn.wrapping_add(1);
-            let turn = *turn;
+            let turn = log.turns[kind.0].wrapping_add(weight);
+            let before = std::mem::replace(&mut log.turns[kind.0], turn);
             let every = match verdict {
                 _ if self.stressed => TURN_STRESSED,
                 Verdict::Once => TURN_ONCE,
                 Verdict::Unknown | Verdict::Often => TURN_OFTEN,
             };
-            log.clock = log.clock.wrapping_add(1);
-            if log.clock.is_multiple_of(BETWEEN_JUDGEMENTS) {
+            let clock = log.clock.wrapping_add(weight.into());
+            let last = std::mem::replace(&mut log.clock, clock);
+            if last / BETWEEN_JUDGEMENTS != clock / BETWEEN_JUDGEMENTS {
                 self.judge(log, cycle);
             }
             let first = verdict == Verdict::Unknown && u32::from(turn) <= ENOUGH;
-            if log.samples.len() < SAMPLES && (first || turn.is_multiple_of(every)) {
+            if log.samples.len() < SAMPLES && (first || before / every != turn / every) {
                 return Way::Sample { is_usual: verdict == Verdict::Often };
             }
             match verdict {
                 Verdict::Often if !self.stressed => Way::Share,
+                Verdict::Once if !self.stressed => {
+                    BEFORE.set(Before { shape, left: ALIKE, gone: 0 });
+                    Way::Copy
+                }
                 _ => Way::Copy,
             }
         })
@@ -272,18 +337,18 @@ impl Uses {
         });
     }
 
-    /// A term is sent or stored: objects of samples in it, or near its root, are used.
+    /// A term is sent or stored: objects of samples in it, or near its root, are used, so often as `weight` says.
     #[inline]
-    pub(super) fn passes(&self, term: Term, bounds: Bounds, immovable: Immovable) {
+    pub(super) fn passes(&self, term: Term, weight: u8, bounds: Bounds, immovable: Immovable) {
         if term.is_pointer() && self.watched.load(Ordering::Relaxed) != 0 {
             let mut left = LOOKED_INTO;
-            self.look(term, bounds, immovable, &mut left);
+            self.look(term, weight, bounds, immovable, &mut left);
         }
     }
 
-    fn look(&self, term: Term, bounds: Bounds, immovable: Immovable, left: &mut usize) {
+    fn look(&self, term: Term, weight: u8, bounds: Bounds, immovable: Immovable, left: &mut usize) {
         if let Some(object) = bounds.object(term) {
-            return self.met(object.as_ptr() as usize);
+            return self.met(object.as_ptr() as usize, weight);
         }
         if *left == 0 || immovable.contains(term) {
             return;
@@ -295,20 +360,20 @@ impl Uses {
             for index in 0..count {
                 let part = Term::from_word(*fields.add(index));
                 if let Some(object) = bounds.object(part) {
-                    self.met(object.as_ptr() as usize);
+                    self.met(object.as_ptr() as usize, weight);
                 } else if part.is_boxed() {
                     // A list is not looked into: what travels with others travels in tuples.
-                    self.look(part, bounds, immovable, left);
+                    self.look(part, weight, bounds, immovable, left);
                 }
             }
         }
     }
 
     /// An object of the area is sent or stored.
-    fn met(&self, object: usize) {
+    fn met(&self, object: usize, weight: u8) {
         let place = &self.places[place_of(object)];
         if place.object.load(Ordering::Relaxed) == object {
-            place.uses.fetch_add(1, Ordering::Relaxed);
+            place.uses.fetch_add(weight.into(), Ordering::Relaxed);
         }
     }
 
@@ -439,6 +504,26 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_as_before_counts_with_what_is_looked_at() {
+        let uses = Uses::new(&Settings::default());
+        let (kind, shape, other) = (Kind(9), Shape(8), Shape(16));
+        (0..ENOUGH).for_each(|_| uses.count(kind, 0));
+        assert_eq!((uses.is_as_before(shape), uses.weight(shape)), (false, 1));
+        assert_eq!(uses.way(kind, shape, 1, 0), Way::Copy);
+        assert!(!uses.is_as_before(other));
+        assert!((0..ALIKE).all(|_| uses.is_as_before(shape)));
+        assert!(!uses.is_as_before(shape));
+        assert_eq!(uses.weight(shape), 1 + ALIKE);
+        // Samples are as frequent as if all had been looked at.
+        let looked_at = u32::from(TURN_ONCE) / u32::from(1 + ALIKE);
+        let ways: Vec<Way> = (0..2 * looked_at).map(|_| uses.way(kind, shape, 1 + ALIKE, 0)).collect();
+        assert_eq!(ways.iter().filter(|way| **way != Way::Copy).count(), 2);
+        uses.way(kind, shape, 1, 0);
+        assert!(uses.is_as_before(shape));
+        assert_eq!(uses.weight(other), 1, "they were of another shape");
+    }
+
+    #[test]
     fn a_verdict_waits_for_two_cycles_and_changes_with_use() {
         let uses = Uses::new(&Settings::default());
         assert!(uses.decides());
@@ -450,7 +535,7 @@ mod tests {
         let immovable = Immovable::NONE;
         let watch = |cycle| uses.watch(kind, list, list, immovable, cycle);
         let ways = |cycle| -> Vec<Way> {
-            let ways: Vec<Way> = (0..BETWEEN_JUDGEMENTS).map(|_| uses.way(kind, cycle)).collect();
+            let ways: Vec<Way> = (0..BETWEEN_JUDGEMENTS).map(|_| uses.way(kind, Shape::NONE, 1, cycle)).collect();
             ways.iter().filter(|way| matches!(way, Way::Sample { .. })).for_each(|_| watch(cycle));
             ways
         };
@@ -461,19 +546,19 @@ mod tests {
         let samples = ways(3).iter().filter(|way| **way != Way::Copy).inspect(|way| assert_eq!(**way, sample)).count();
         assert_eq!(samples, BETWEEN_JUDGEMENTS as usize / usize::from(TURN_ONCE), "nothing was used");
         let next_sample = || {
-            while uses.way(kind, 4) != sample {}
+            while uses.way(kind, Shape::NONE, 1, 4) != sample {}
             watch(4);
         };
         uses.kept(LARGE_HEAP - 1);
-        assert_ne!(uses.way(kind, 3), Way::Share);
+        assert_ne!(uses.way(kind, Shape::NONE, 1, 3), Way::Share);
         uses.kept(LARGE_HEAP);
-        assert!((0..SHARED_THEN).all(|_| uses.way(kind, 3) == Way::Share));
-        assert_ne!(uses.way(kind, 3), Way::Share);
+        assert!((0..SHARED_THEN).all(|_| uses.way(kind, Shape::NONE, 1, 3) == Way::Share));
+        assert_ne!(uses.way(kind, Shape::NONE, 1, 3), Way::Share);
         next_sample();
-        (0..2).for_each(|_| uses.passes(list, area, immovable));
+        (0..2).for_each(|_| uses.passes(list, 1, area, immovable));
         ways(4);
         assert!(!ways(4).contains(&Way::Share), "it may be used yet");
-        (0..6).for_each(|_| uses.passes(list, area, immovable));
+        (0..6).for_each(|_| uses.passes(list, 1, area, immovable));
         ways(4);
         assert!(ways(4).contains(&Way::Share));
         assert!(ways(4).contains(&Way::Sample { is_usual: true }));

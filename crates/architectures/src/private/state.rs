@@ -109,6 +109,11 @@ impl State {
         self.marks & IS_REMEMBERED != 0
     }
 
+    /// Copies of terms of the process are noted, or terms that it has sent are remembered.
+    pub(crate) fn knows_terms(&self) -> bool {
+        self.marks & (HAS_COPIES | IS_REMEMBERED) != 0
+    }
+
     pub(crate) fn set_remembered(&mut self, on: bool) {
         self.mark(IS_REMEMBERED, on);
     }
