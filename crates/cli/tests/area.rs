@@ -104,6 +104,16 @@ fn what_is_sent_again_is_copied_twice() {
 }
 
 #[test]
+fn native_code_is_made_anew_where_a_site_changes() {
+    for options in [&[][..], &["--native", "off"], &["--native", "eager", "--schedulers", "1"]] {
+        let record = uses("feedback", options, "later");
+        let built = record["area_words_built"].as_u64().expect("a number");
+        let (copied, _) = words_copied(&record);
+        assert!(built > ONCE * 3 / 4 && copied < ONCE / 4, "{built} built, {copied} copied with {options:?}");
+    }
+}
+
+#[test]
 fn always_builds_everything_there() {
     let (built, _) = run("always", &[]);
     assert!(built > LIST, "{built} words built there");

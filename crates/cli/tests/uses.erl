@@ -6,6 +6,10 @@ main(["once"]) ->
     %% 12 million words, in messages of 604.
     Echo = spawn(?MODULE, echo, [self()]),
     once(20000, Echo);
+main(["later"]) ->
+    %% What builds the messages is hot, and not sent, for a start.
+    lists:foreach(fun(_) -> ?MODULE:list(200) end, lists:seq(1, 30000)),
+    main(["once"]);
 main(["on"]) ->
     Last = lists:foldl(fun(_, Next) -> spawn(?MODULE, pass, [Next]) end, self(), lists:seq(1, 10)),
     on(1000, Last);
