@@ -123,13 +123,6 @@ pub trait TakesOver: Sync {
     /// This code is about to be freed. The world is stopped, and no process is inside of it.
     fn forget(&self, code: &ModuleCode);
 
-    /// Code that does not look at the handlers of its allocation sites is to be run by the first engine, which does,
-    /// until [`TakesOver::goes_on`].
-    fn rests(&self);
-
-    /// Such code may run again.
-    fn goes_on(&self);
-
     /// Another handler stands at the allocation site at this address. Native code of its function looks at it from now
     /// on.
     fn site_changed(&self, site: *const Word);

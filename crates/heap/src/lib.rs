@@ -51,5 +51,5 @@ pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS, StackReader};
 pub use part::{Part, architecture, known, part, pid_of, settings, sites, world};
 pub use roots::{Asker, Claim, KeptPlace, RootSet, StoppedWorld, World};
 pub use settings::{BuildInArea, Settings};
-pub use sites::{Sampling, Site, Sites};
+pub use sites::{Site, Sites};
 pub use stored::{Incoming, Stored};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_analysis::{Verdict, analyse, analyse_messages};
 use atoll_code::second_engine;
-use atoll_heap::{BuildInArea, Sampling, Site, Sites, allocation_sites, settings};
+use atoll_heap::{BuildInArea, Site, Sites, allocation_sites, settings};
 use atoll_loader::Module;
 use atoll_term::{Term, Word};
 use parking_lot::Mutex;
@@ -20,8 +20,6 @@ use atoll_runtime::core::{Core, Exit, Handler};
 
 /// Objects of which a site tells when it is sampled.
 const SAMPLES: u8 = 4;
-/// Time slices for which sites are sampled in code that has native code, too.
-const SAMPLED_SLICES: u32 = 8;
 
 /// One site of a module, as translated.
 #[derive(Clone, Copy)]
@@ -100,7 +98,6 @@ impl OneSite {
 #[derive(Default)]
 pub struct Part {
     modules: Mutex<Modules>,
-    sampling: Sampling,
 }
 
 atoll_platform::part_of_machine!(Part);
@@ -191,10 +188,6 @@ impl Modules {
 }
 
 impl Sites for Part {
-    fn sampling(&self) -> &Sampling {
-        &self.sampling
-    }
-
     fn sample(&self, all: bool) {
         for module in self.modules.lock().0.iter_mut() {
             let mut sites = std::mem::take(&mut module.sites);
@@ -203,10 +196,6 @@ impl Sites for Part {
                 module.write(site, sampled);
             }
             module.sites = sites;
-        }
-        if let Some(engine) = second_engine().filter(|_| !all) {
-            engine.rests();
-            self.sampling.begin(SAMPLED_SLICES);
         }
     }
 

@@ -26,6 +26,7 @@ use crate::kept::{Functions, Kept};
 use crate::names::Names;
 
 mod generate;
+mod review;
 mod sites;
 
 pub(crate) use generate::Generated;
@@ -255,39 +256,6 @@ impl Unit {
 }
 
 impl Engine {
-    /// Functions of which native code has to be made anew, because it left often at places that were taken to be seldom
-    /// met.
-    fn review(&self) -> Vec<(Arc<ModuleCode>, usize)> {
-        let mut state = self.state.lock();
-        let State { units, general, counted, .. } = &mut *state;
-        let mut found = Vec::new();
-        for unit in units.values().filter(|unit| unit.is_active) {
-            let in_place = unit.in_place.iter().map(|called| (called.entry, called.start, &called.exits));
-            let mut is_new = false;
-            for (entry, start, exits) in in_place.chain([(unit.entry, unit.start, &unit.exits)]) {
-                let often = exits.often();
-                if !often.is_empty() {
-                    let known = general.entry(entry).or_default();
-                    let before = known.len();
-                    known.extend(often.iter().map(|index| start + index));
-                    is_new |= known.len() > before;
-                }
-            }
-            // What is known already and still leaves, fails: it is left alone, or it would have this done ever again.
-            if is_new && let Some(code) = unit.code.upgrade() {
-                unit.all_exits().for_each(|exits| exits.take(&mut counted.exits));
-                found.push((code, unit.function));
-            }
-        }
-        found
-    }
-
-    /// Has the engine's thread look at where native code has left.
-    fn have_reviewed(&self) {
-        self.state.lock().is_review_due = true;
-        self.wake.notify_one();
-    }
-
     /// Compiles what turns out to be hot, until the machine ends.
     fn work(&'static self) {
         threads::give_way();
@@ -384,14 +352,15 @@ impl Engine {
         // it read the word after the handler below was stored.
         unsafe { AtomicU64::from_ptr((entry as *mut Word).sub(1)) }.store(code_of_entry, Ordering::Release);
         let is_stale = |entry: usize, checks_sites: bool| !checks_sites && state.changed_sites.contains(&entry);
-        let original = if is_stale(entry, checks_sites) || called.iter().any(|one| is_stale(one.entry, one.checks_sites)) {
-            // A site has changed meanwhile.
-            state.settled.remove(&entry);
-            None
-        } else {
-            // SAFETY: the native code was made of this function.
-            unsafe { take_over(code, function, self.gates.function, &entries) }
-        };
+        let original =
+            if is_stale(entry, checks_sites) || called.iter().any(|one| is_stale(one.entry, one.checks_sites)) {
+                // A site has changed meanwhile.
+                state.settled.remove(&entry);
+                None
+            } else {
+                // SAFETY: the native code was made of this function.
+                unsafe { take_over(code, function, self.gates.function, &entries) }
+            };
         let untouched = state.untouched.remove(&entry);
         let unit = Unit {
             name,
@@ -600,14 +569,6 @@ impl TakesOver for Engine {
         state.in_use.remove(&start);
         state.untouched.retain(|entry, _| !inside.contains(entry));
         state.waiting.retain(|_, waiting| waiting.code.words.as_ptr() as usize != start);
-    }
-
-    fn rests(&self) {
-        self.switch_unchecked(false);
-    }
-
-    fn goes_on(&self) {
-        self.switch_unchecked(true);
     }
 
     fn site_changed(&self, site: *const Word) {

@@ -8,9 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_code::Places;
-use atoll_heap::{
-    Architecture, BuildWindow, ConcurrentRoots, Mutator, Sampling, allocation_sites, architecture, concurrent_roots, sites,
-};
+use atoll_heap::{Architecture, BuildWindow, ConcurrentRoots, Mutator, architecture, concurrent_roots};
 use atoll_operations::Exception;
 use atoll_process::{Interrupt, Own, Process, System};
 use atoll_term::{Term, Word};
@@ -62,8 +60,6 @@ pub struct Core {
     pub architecture: &'static dyn Architecture,
     /// Its collector, if that looks for roots while processes run.
     pub collector: Option<&'static dyn ConcurrentRoots>,
-    /// Of allocation sites, if the architecture makes use of them.
-    pub sampling: Option<&'static Sampling>,
     /// That of the same machine.
     pub system: &'static System,
     /// Live registers of the function that [`crate::pause::enter`] could not enter.
@@ -145,7 +141,6 @@ impl Core {
             window: std::ptr::null(),
             architecture: architecture(),
             collector: concurrent_roots(),
-            sampling: allocation_sites().and(sites()).map(|sites| sites.sampling()),
             system: System::get(),
             live: 0,
             operands: [Term::NIL; 2],

@@ -1,6 +1,6 @@
 //! One time slice of one process.
 
-use atoll_heap::{Collection, Sampling, build_window};
+use atoll_heap::{Collection, build_window};
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, collect_for_others, receive_signals};
 use atoll_process::{Held, Own, Process, begin_part, watch};
@@ -20,11 +20,6 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     system.table.note_active(held.process());
     // SAFETY: this thread is about to run the process, and holds no term of it.
     unsafe { core.architecture.schedule_in(&mut held.mutator) };
-    if core.sampling.is_some_and(Sampling::ends_with_slice)
-        && let Some(engine) = atoll_code::second_engine()
-    {
-        engine.goes_on();
-    }
     let wants_roots = core.collector.is_some_and(|collector| collector.wants_roots(&held.mutator));
     if held.flags.traced() {
         let (process, own) = held.split();

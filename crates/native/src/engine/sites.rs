@@ -1,7 +1,8 @@
 //! Native code and allocation sites. Most functions have none that ever changes, so their native code does not look at
-//! the handlers there. It rests while sites are sampled, and is made anew where a site is to build in the message area.
-
-use std::collections::HashMap;
+//! the handlers there. It is made anew where a site is to build in the message area.
+//!
+//! Sites of such functions are sampled nevertheless: native code leaves to the interpreter when the heap is full, in
+//! front of the sites that fill it.
 
 use atoll_code::{entry_of, find_code};
 use atoll_term::Word;
@@ -11,9 +12,9 @@ use crate::compile::SiteChecks;
 
 impl Unit {
     /// Whether it has a function, or a copy of it, with sites that it does not look at.
-    fn leaves_out(&self, is_meant: impl Fn(usize) -> bool) -> bool {
-        let all = self.in_place.iter().map(|one| (one.entry, one.checks_sites)).chain([(self.entry, self.checks_sites)]);
-        all.into_iter().any(|(entry, checks)| !checks && is_meant(entry))
+    fn leaves_out(&self, function: usize) -> bool {
+        let copies = self.in_place.iter().map(|one| (one.entry, one.checks_sites));
+        copies.chain([(self.entry, self.checks_sites)]).any(|one| one == (function, false))
     }
 }
 
@@ -24,17 +25,6 @@ impl Engine {
             SiteChecks::Never => false,
             SiteChecks::Changed => self.state.lock().changed_sites.contains(&entry),
             SiteChecks::Always => true,
-        }
-    }
-
-    /// Has native code that does not look at its sites rest, or go on.
-    pub(super) fn switch_unchecked(&self, on: bool) {
-        if self.site_checks != SiteChecks::Changed {
-            return;
-        }
-        let state = self.state.lock();
-        for unit in state.units.values().filter(|unit| unit.is_active && unit.leaves_out(|_| true)) {
-            self.switch(unit, on);
         }
     }
 
@@ -53,15 +43,13 @@ impl Engine {
         if !changed_sites.insert(entry) {
             return;
         }
-        let mut anew: HashMap<usize, Waiting> = HashMap::new();
-        for unit in units.values_mut().filter(|unit| unit.is_active && unit.leaves_out(|one| one == entry)) {
+        for unit in units.values_mut().filter(|unit| unit.is_active && unit.leaves_out(entry)) {
             unit.is_active = false;
             self.switch(unit, false);
             if let Some(code) = unit.code.upgrade() {
-                anew.insert(unit.entry, Waiting { code, function: unit.function, met: 0 });
+                waiting.insert(unit.entry, Waiting { code, function: unit.function, met: 0 });
             }
         }
-        waiting.extend(anew);
         self.wake.notify_one();
     }
 }
