@@ -127,8 +127,8 @@ impl Advice {
     }
 }
 
-/// Adds the sites of a module's code that stands at `code`, in the order of their offsets, and has them build where they
-/// should.
+/// Adds the sites of a module's code that stands at `code`, in the order of their offsets, and has them build where
+/// they should.
 pub fn add(code: usize, sites: Vec<NewSite>, advice: Advice) {
     let settings = settings();
     let sites = sites.into_iter().map(|new| {

@@ -24,8 +24,8 @@ use crate::flow::{Flow, Head};
 use crate::kept::{self, Code, Kept, Region};
 use crate::processor::processor;
 
-/// Whether native code looks at instructions that build lists and tuples: they are allocation sites, and another handler
-/// may stand there.
+/// Whether native code looks at instructions that build lists and tuples: they are allocation sites, and another
+/// handler may stand there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteChecks {
     /// It does not: nothing changes them.

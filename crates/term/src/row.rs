@@ -1,13 +1,13 @@
 //! Walks along lists that do not wait for one cell after the other to be loaded.
 //!
-//! Cells that were built or collected together lie at equal distances. A walk computes where the next cell should be and
-//! compares that with what the tail says. A processor that guesses that they are equal loads the next cells meanwhile;
-//! one that follows tails alone waits some cycles for each.
+//! Cells that were built or collected together lie at equal distances. A walk computes where the next cell should be
+//! and compares that with what the tail says. A processor that guesses that they are equal loads the next cells
+//! meanwhile; one that follows tails alone waits some cycles for each.
 
 use crate::{Term, Word};
 
-/// Passes by the elements of a list from the first on, while `passes` says so of them. Gives how many, and what is left:
-/// a list that begins with another element, or what the list ends with.
+/// Passes by the elements of a list from the first on, while `passes` says so of them. Gives how many, and what is
+/// left: a list that begins with another element, or what the list ends with.
 #[inline]
 pub fn skip_elements(list: Term, mut passes: impl FnMut(Term) -> bool) -> (usize, Term) {
     let mut rest = list;

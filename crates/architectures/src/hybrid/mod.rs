@@ -27,8 +27,8 @@
 //! pointers that it is given, which pass the barrier, or out of objects that will be scanned.
 //!
 //! Safepoints are the beginning of a time slice and, on a thread that has used the area since, the point before a
-//! process sends: there native code holds no pointer into the area that is not stored elsewhere. A scheduler notices a change of phase only there. So no phase
-//! changes while a message is being copied, or between copy and delivery.
+//! process sends: there native code holds no pointer into the area that is not stored elsewhere. A scheduler notices a
+//! change of phase only there. So no phase changes while a message is being copied, or between copy and delivery.
 //!
 //! Invariants, beside P1 to P6 of `private` and PG1 to PG8 of `treadmill`:
 //! * A1: a pointer into the area leads to the first word of an object there that lives.
