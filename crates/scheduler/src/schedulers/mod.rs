@@ -22,7 +22,7 @@ use std::thread::Builder;
 use atoll_heap::counters::take_paused;
 use atoll_heap::{Fragment, idle_work};
 use atoll_platform::sync::{AtomicBool, AtomicI64, AtomicUsize, Condvar, Mutex, Ordering};
-use atoll_platform::{Observed, clock, threads};
+use atoll_platform::{Observed, address_bytes, clock, threads};
 use atoll_process::microstates::{State, charged};
 use atoll_process::table::{Pinned, pin};
 use atoll_process::{Entry, Held, Lent, Priority, Queued, Schedule, System, Urgency, profile, send};
@@ -42,7 +42,19 @@ use crate::wall_time::{Idle, WallTime};
 use crate::world::Gate;
 
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
-pub(crate) const STACK_BYTES: usize = 256 << 20;
+const STACK_BYTES: usize = 256 << 20;
+/// It takes no more than such a part of the addresses that the machine may use (`ulimit -v`), but so many bytes at
+/// least. Allocators begin with much more than they use, too, and what one has for a moment kept a scheduler from
+/// starting in one run of ten.
+const STACK_PART: usize = 32;
+/// See [`STACK_PART`].
+const LEAST_STACK_BYTES: usize = 4 << 20;
+
+/// Native stack of a scheduler here, in bytes.
+pub(crate) fn stack_bytes() -> usize {
+    (address_bytes() / STACK_PART).clamp(LEAST_STACK_BYTES, STACK_BYTES)
+}
+
 /// Switches after which timers are looked at, if no process used its whole slice before, and no collector kept one for
 /// long.
 const SWITCHES_PER_CLOCK: u32 = 16;
@@ -412,7 +424,7 @@ impl Scheduling for Schedulers {
 
     fn start(&'static self, engine: fn() -> Box<dyn Engine>) -> io::Result<()> {
         for index in 0..self.schedulers.len() {
-            let thread = Builder::new().name(format!("scheduler {}", index + 1)).stack_size(STACK_BYTES);
+            let thread = Builder::new().name(format!("scheduler {}", index + 1)).stack_size(stack_bytes());
             threads::start(thread, move || {
                 CURRENT.with(|current| current.set(index));
                 Fragment::keep_on_this_thread(KEPT_FRAGMENTS);

@@ -15,7 +15,7 @@ use atoll_process::System;
 use super::polls::Turn;
 use super::sleep::{Sleep, away_from_heap};
 use super::watch::{Glances, Progress, STEP, Seen};
-use super::{CURRENT, KEPT_FRAGMENTS, Pace, STACK_BYTES, STANDS_IN, Schedulers, expire_timers};
+use super::{CURRENT, KEPT_FRAGMENTS, Pace, STANDS_IN, Schedulers, expire_timers, stack_bytes};
 use crate::contract::Engine;
 
 /// The most threads that stand in for schedulers, and watch them.
@@ -73,7 +73,7 @@ impl Pool {
 
     /// Gives the watch to another thread; whether a new one has to be started for it.
     fn give_watch(&self) -> bool {
-        let most = MOST.min(address_bytes() / PART_OF_ADDRESSES / STACK_BYTES);
+        let most = MOST.min(address_bytes() / PART_OF_ADDRESSES / stack_bytes());
         let mut roles = self.state.lock();
         roles.is_watched = false;
         let is_missing = roles.waiting == 0 && roles.started < most;
@@ -86,7 +86,7 @@ impl Pool {
 impl Schedulers {
     /// Starts a thread that watches and stands in. If the system gives none, the others do without it.
     pub(super) fn start_stand_in(&'static self, engine: fn() -> Box<dyn Engine>) {
-        let thread = Builder::new().name("stand-in".to_owned()).stack_size(STACK_BYTES);
+        let thread = Builder::new().name("stand-in".to_owned()).stack_size(stack_bytes());
         let work = move || {
             STANDS_IN.set(true);
             System::get().rounds.take_part();

@@ -47,7 +47,7 @@ use atoll_term::Term;
 
 use crate::contract::{Engine, NoEnd, Poll, Scheduling};
 use crate::run_slice::run_slice;
-use crate::schedulers::{CURRENT, LONGEST_SLEEP, PRIORITY, STACK_BYTES, away_from_heap, expire_timers};
+use crate::schedulers::{CURRENT, LONGEST_SLEEP, PRIORITY, away_from_heap, expire_timers, stack_bytes};
 use crate::world::Gate;
 
 pub use atoll_process::Failing;
@@ -477,7 +477,7 @@ impl Scheduling for Simulated {
 
     fn start(&'static self, engine: fn() -> Box<dyn Engine>) -> io::Result<()> {
         let ended = *self.ended.get().expect("a scheduler is prepared before it starts");
-        let thread = Builder::new().name("scheduler 1".to_owned()).stack_size(STACK_BYTES);
+        let thread = Builder::new().name("scheduler 1".to_owned()).stack_size(stack_bytes());
         threads::start(thread, move || {
             CURRENT.set(0);
             self.work(&mut *engine(), ended);
