@@ -424,10 +424,7 @@ impl Engine {
     /// Counts that a process is in the function at an address, or returns to it.
     fn count(&self, address: *const Word) {
         let Some(code) = find_code(address).filter(|code| code.source.is_some()) else { return };
-        let offset = ((address as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
-        let Some(function) = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1) else {
-            return;
-        };
+        let Some(function) = function_around(&code, address) else { return };
         let Some(entry) = entry_of(&code, function).map(|entry| entry as usize) else { return };
         let end = code.functions.get(function + 1).map_or(code.words.len() as u32, |(start, ..)| *start);
         let known = self.hot.get(&code.md5);
@@ -487,6 +484,12 @@ impl Engine {
             unsafe { AtomicU64::from_ptr(address.cast_mut()) }.store(original, Ordering::Release);
         }
     }
+}
+
+/// The function of the code that an address of it belongs to.
+fn function_around(code: &ModuleCode, address: *const Word) -> Option<usize> {
+    let offset = ((address as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
+    code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1)
 }
 
 /// Stands at the first instruction of a function that is compiled when it is called.

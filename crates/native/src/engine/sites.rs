@@ -7,7 +7,7 @@
 use atoll_code::{entry_of, find_code};
 use atoll_term::Word;
 
-use super::{Engine, State, Unit, Waiting};
+use super::{Engine, State, Unit, Waiting, function_around};
 use crate::compile::SiteChecks;
 
 impl Unit {
@@ -34,9 +34,7 @@ impl Engine {
             return;
         }
         let Some(code) = find_code(site) else { return };
-        let offset = ((site as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
-        let function = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1);
-        let Some(entry) = function.and_then(|function| entry_of(&code, function)) else { return };
+        let Some(entry) = function_around(&code, site).and_then(|function| entry_of(&code, function)) else { return };
         let entry = entry as usize;
         let mut state = self.state.lock();
         let State { units, waiting, changed_sites, .. } = &mut *state;
