@@ -44,8 +44,7 @@ use crate::world::Gate;
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
 const STACK_BYTES: usize = 256 << 20;
 /// It takes no more than such a part of the addresses that the machine may use (`ulimit -v`), but so many bytes at
-/// least. Allocators begin with much more than they use, too, and what one has for a moment kept a scheduler from
-/// starting in one run of ten.
+/// least.
 const STACK_PART: usize = 32;
 /// See [`STACK_PART`].
 const LEAST_STACK_BYTES: usize = 4 << 20;
