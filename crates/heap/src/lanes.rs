@@ -3,8 +3,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Threads with lower numbers than the last lane have one of their own; the others share that.
-const LANES: usize = 16;
+/// Threads with lower numbers have a lane of their own.
+const OWN: usize = 16;
+/// Lanes that the others share.
+const SHARED: usize = 16;
 /// A level is added up when a lane has grown past a multiple of so many words: what [`Level::highest`] may lack, for
 /// each lane.
 const STEP: u64 = 1 << 12;
@@ -93,21 +95,22 @@ impl Mine<'_> {
 /// See the module.
 #[derive(Debug)]
 pub struct Lanes {
-    /// So many as [`LANES`] says. Not inside of the machine, which is made on small stacks, too.
+    /// Those of single threads first. Not inside of the machine, which is made on small stacks, too.
     lanes: Box<[Lane]>,
     highest: [AtomicU64; 2],
 }
 
 impl Default for Lanes {
     fn default() -> Lanes {
-        Lanes { lanes: (0..LANES).map(|_| Lane::default()).collect(), highest: Default::default() }
+        Lanes { lanes: (0..OWN + SHARED).map(|_| Lane::default()).collect(), highest: Default::default() }
     }
 }
 
 impl Lanes {
     #[inline(always)]
     fn of(&self, thread: usize) -> Mine<'_> {
-        Mine { lane: &self.lanes[thread.min(LANES - 1)], is_own: thread < LANES - 1 }
+        let is_own = thread < OWN;
+        Mine { lane: &self.lanes[if is_own { thread } else { OWN + thread % SHARED }], is_own }
     }
 
     /// Adds a collection, by the thread with this number.
@@ -207,19 +210,22 @@ impl Lanes {
 mod tests {
     use super::*;
 
+    /// Some share lanes.
+    const THREADS: usize = 64;
+
     #[test]
     fn lanes_are_added_up() {
         let lanes = Lanes::default();
-        for thread in 0..2 * LANES {
+        for thread in 0..THREADS {
             lanes.collected(thread, Kind::Minor, thread as u64, Outcome { live: 10, reclaimed: 2 });
             lanes.collected_slice(thread, 1, 3);
         }
         let minor = lanes.collections(Kind::Minor);
-        assert_eq!(minor, Collections { count: 32, time: 31 * 16, longest: 31, live_words: 320, reclaimed_words: 64 });
-        let of_slices = Collections { time: 32, longest: 3, ..Collections::default() };
+        assert_eq!(minor, Collections { count: 64, time: 63 * 32, longest: 63, live_words: 640, reclaimed_words: 128 });
+        let of_slices = Collections { time: 64, longest: 3, ..Collections::default() };
         assert_eq!(lanes.collections(Kind::Major), of_slices);
-        (0..2 * LANES).for_each(|thread| lanes.sent(thread, 1, thread as u64));
-        assert_eq!(lanes.messages(), (32, 31 * 16));
+        (0..THREADS).for_each(|thread| lanes.sent(thread, 1, thread as u64));
+        assert_eq!(lanes.messages(), (64, 63 * 32));
         lanes.clear_longest();
         assert_eq!(lanes.collections(Kind::Minor), Collections { longest: 0, ..minor });
     }
