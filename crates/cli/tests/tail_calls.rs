@@ -3,19 +3,11 @@
 
 use std::process::Command;
 
-/// Tracing is slow anyway, and what piles up is gone at the end of the time slice. The others keep the call only where
+/// Tracing and exceptions are slow anyway, and what piles up is gone at the end of the time slice. The others keep the call only where
 /// assertions of what they use are compiled in, as they are for tests: in release builds they jump.
 /// `trace_hooks::raised` is no handler: it ends with a call of a function that the machine installs.
-const EXEMPT: [&str; 8] = [
-    "10breakpoint",
-    "9catch_end",
-    "14remove_message",
-    "7receive4send",
-    "7receive7timeout",
-    "7put_map",
-    "_failed",
-    "11trace_hooks6raised",
-];
+const EXEMPT: [&str; 6] =
+    ["10breakpoint", "9catch_end", "7receive7timeout", "7put_map", "_failed", "11trace_hooks6raised"];
 
 /// An indirect call of an address that was read from memory, as a handler of the next instruction is.
 fn calls_indirectly(instruction: &str) -> bool {

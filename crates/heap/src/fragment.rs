@@ -48,7 +48,7 @@ impl Fragment {
     }
 
     /// A fragment with room for `capacity` words (at most 2^32 - 1).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(capacity: usize) -> NonNull<Fragment> {
         let Ok(counted) = u32::try_from(capacity) else { out_of_memory(capacity.saturating_mul(WORD_BYTES)) };
         let block = kept::take(capacity).unwrap_or_else(|| Fragment::block(capacity));
@@ -65,6 +65,7 @@ impl Fragment {
         block
     }
 
+    #[inline(never)]
     fn block(capacity: usize) -> NonNull<Fragment> {
         let layout = Fragment::layout(capacity);
         // SAFETY: the layout is not empty.

@@ -1,9 +1,10 @@
 //! Short fragments that were freed by this thread, to be used again while they are in its cache.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 
-use crate::Fragment;
+use crate::{Fragment, Message};
 
 /// Capacities in words of which some are kept.
 const SIZES: usize = 9;
@@ -21,23 +22,68 @@ thread_local! {
     };
 }
 
-/// See [`Fragment::keep_on_this_thread`].
-pub(crate) fn set_most(most: u32) {
-    KEPT.with(|kept| kept.most.set(most));
+/// This thread's. In place where it is called, which `LocalKey::with` is for the shortest functions alone.
+#[inline(always)]
+fn kept<'a>() -> &'a Kept {
+    let kept = KEPT.with(std::ptr::from_ref);
+    // SAFETY: the memory is there until the thread ends, without a destructor, and no reference goes to other threads.
+    unsafe { &*kept }
 }
 
-#[inline]
+/// See [`Fragment::keep_on_this_thread`].
+pub(crate) fn set_most(most: u32) {
+    kept().most.set(most);
+}
+
+#[inline(always)]
 pub(crate) fn take(capacity: usize) -> Option<NonNull<Fragment>> {
     if capacity >= SIZES {
         return None;
     }
-    KEPT.with(|kept| {
-        let first = NonNull::new(kept.first[capacity].get())?;
-        // SAFETY: a kept fragment has no other user, and its head is whole.
-        kept.first[capacity].set(unsafe { first.as_ref() }.next());
-        kept.count[capacity].set(kept.count[capacity].get() - 1);
-        Some(first)
-    })
+    let kept = kept();
+    let first = NonNull::new(kept.first[capacity].get())?;
+    // SAFETY: a kept fragment has no other user, and its head is whole.
+    kept.first[capacity].set(unsafe { first.as_ref() }.next());
+    kept.count[capacity].set(kept.count[capacity].get() - 1);
+    Some(first)
+}
+
+/// Room for one more fragment of this capacity among those that this thread keeps.
+#[derive(Debug)]
+pub struct RoomToKeep {
+    capacity: usize,
+    /// It is this thread's.
+    here: PhantomData<*const ()>,
+}
+
+impl RoomToKeep {
+    /// Room for a fragment of this capacity, if there is some.
+    #[inline(always)]
+    pub fn of(capacity: usize) -> Option<RoomToKeep> {
+        let kept = kept();
+        let is_there = capacity < SIZES && kept.count[capacity].get() < kept.most.get();
+        is_there.then_some(RoomToKeep { capacity, here: PhantomData })
+    }
+
+    /// As [`Message::free_empty`], without a call.
+    #[inline(always)]
+    pub fn keep(self, message: Message) {
+        debug_assert!(!message.has_body() && message.off_heap().is_null());
+        debug_assert_eq!(message.capacity(), self.capacity);
+        // SAFETY: the message has this capacity, and is given up.
+        unsafe { put(message.into_raw(), self.capacity) };
+    }
+}
+
+/// # Safety
+/// The fragment has this capacity, of which some are kept, and the caller gives it up.
+#[inline(always)]
+unsafe fn put(fragment: NonNull<Fragment>, capacity: usize) {
+    let kept = kept();
+    // SAFETY: the caller gives it up.
+    unsafe { fragment.as_ref().set_next(kept.first[capacity].get()) };
+    kept.first[capacity].set(fragment.as_ptr());
+    kept.count[capacity].set(kept.count[capacity].get() + 1);
 }
 
 /// Whether the fragment is kept, instead of freed.
@@ -46,20 +92,12 @@ pub(crate) fn take(capacity: usize) -> Option<NonNull<Fragment>> {
 /// It has this capacity, and the caller gives it up.
 #[inline]
 pub(crate) unsafe fn keep(fragment: NonNull<Fragment>, capacity: usize) -> bool {
-    if capacity >= SIZES {
-        return false;
+    let room = RoomToKeep::of(capacity).is_some();
+    if room {
+        // SAFETY: as the caller's.
+        unsafe { put(fragment, capacity) };
     }
-    KEPT.with(|kept| {
-        let count = kept.count[capacity].get();
-        if count >= kept.most.get() {
-            return false;
-        }
-        // SAFETY: the caller gives it up.
-        unsafe { fragment.as_ref().set_next(kept.first[capacity].get()) };
-        kept.first[capacity].set(fragment.as_ptr());
-        kept.count[capacity].set(count + 1);
-        true
-    })
+    room
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ pub use fragment::{
     Fragment, each_off_heap, join_off_heap, link_off_heap, next_off_heap, off_heap_bytes, out_of_memory,
     release_off_heap_list, set_next_off_heap,
 };
+pub use kept::RoomToKeep;
 pub use lone::LoneHeap;
 pub use message::{Composer, Message};
 pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS, StackReader};

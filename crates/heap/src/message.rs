@@ -55,7 +55,7 @@ impl Composer {
 
 impl Message {
     /// A message without a term, with room for `capacity` words (at most 2^32 - 1).
-    #[inline]
+    #[inline(always)]
     pub fn new(capacity: usize) -> Message {
         Message(Fragment::new(capacity))
     }

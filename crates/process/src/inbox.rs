@@ -1,5 +1,9 @@
 //! The inbox: where signals from any thread arrive. Senders push onto a stack with one compare-and-swap; the
 //! receiver takes all of it at once and turns it round, so the order of arrival is kept and no lock is ever held.
+//!
+//! The sender that finds it empty wakes the receiver afterwards; others need not. Each slice of a process begins with
+//! taking what is here, so a process that sleeps has taken what others added behind that message, or is about to be
+//! woken for it.
 
 use atoll_heap::{Fragment, Message};
 use atoll_platform::sync::{AtomicPtr, Ordering};
@@ -9,7 +13,23 @@ use crate::chain::Chain;
 /// A many-producer, single-consumer queue of fragments that can be closed for good.
 #[derive(Debug)]
 pub struct Inbox {
+    /// The newest, with [`NOBODY_WAKES`] or not.
     top: AtomicPtr<Fragment>,
+}
+
+/// On the pointer to the newest: the receiver was not woken, and nobody is about to wake it, for what is here.
+const NOBODY_WAKES: usize = 1;
+const _: () = assert!(align_of::<Fragment>() > NOBODY_WAKES);
+
+/// Whether somebody has to wake the receiver for what is added to this.
+#[inline(always)]
+fn wants_waker(top: *mut Fragment) -> bool {
+    top.is_null() || top.addr() & NOBODY_WAKES != 0
+}
+
+#[inline(always)]
+fn newest(top: *mut Fragment) -> *mut Fragment {
+    top.map_addr(|address| address & !NOBODY_WAKES)
 }
 
 /// Address that marks a closed inbox; no fragment lies there.
@@ -24,9 +44,20 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Adds a message, or gives it back when the inbox is closed.
+    /// Adds a message, or gives it back when the inbox is closed. Whether the caller has to wake the receiver.
     #[inline]
-    pub fn push(&self, message: Message) -> Result<(), Message> {
+    pub fn push(&self, message: Message) -> Result<bool, Message> {
+        self.add(message, |_| 0)
+    }
+
+    /// As [`Inbox::push`], for what the receiver need not be woken for.
+    pub fn push_without_waking(&self, message: Message) -> Result<(), Message> {
+        self.add(message, |top| if wants_waker(top) { NOBODY_WAKES } else { 0 }).map(drop)
+    }
+
+    /// Adds a message, with this mark for what is there already.
+    #[inline(always)]
+    fn add(&self, message: Message, mark: impl Fn(*mut Fragment) -> usize) -> Result<bool, Message> {
         let fragment = message.into_raw();
         let mut top = self.top.load(Ordering::Relaxed);
         loop {
@@ -35,9 +66,10 @@ impl Inbox {
                 return Err(unsafe { Message::from_raw(fragment) });
             }
             // SAFETY: the fragment is ours until the exchange succeeds.
-            unsafe { fragment.as_ref().set_next(top) };
-            match self.top.compare_exchange_weak(top, fragment.as_ptr(), Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return Ok(()),
+            unsafe { fragment.as_ref().set_next(newest(top)) };
+            let added = fragment.as_ptr().map_addr(|address| address | mark(top));
+            match self.top.compare_exchange_weak(top, added, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return Ok(wants_waker(top)),
                 Err(now) => top = now,
             }
         }
@@ -57,19 +89,19 @@ impl Inbox {
             return Chain::EMPTY;
         }
         // SAFETY: what is exchanged for nothing was pushed, and is ours alone.
-        unsafe { turn_round(self.top.swap(std::ptr::null_mut(), Ordering::Acquire)) }
+        unsafe { turn_round(newest(self.top.swap(std::ptr::null_mut(), Ordering::Acquire))) }
     }
 
     /// Takes everything and refuses whatever comes later.
     pub fn close(&self) -> Chain {
         let top = self.top.swap(closed(), Ordering::Acquire);
         // SAFETY: as in `take`.
-        if top == closed() { Chain::EMPTY } else { unsafe { turn_round(top) } }
+        if top == closed() { Chain::EMPTY } else { unsafe { turn_round(newest(top)) } }
     }
 
     /// Visits what waits here, newest first. Nobody may take anything meanwhile; what is pushed is not visited.
     pub fn each(&self, mut visit: impl FnMut(&Fragment)) {
-        let mut at = self.top.load(Ordering::Acquire);
+        let mut at = newest(self.top.load(Ordering::Acquire));
         while !at.is_null() && at != closed() {
             // SAFETY: fragments in the inbox are whole, and nobody but their taker touches them once they are pushed.
             let fragment = unsafe { &*at };
@@ -136,6 +168,30 @@ mod tests {
         });
         assert_eq!(inbox.close().count(), 0);
         assert!(inbox.push(Message::new(0)).is_err());
+    }
+
+    #[test]
+    fn the_first_wakes_and_who_comes_behind_what_wakes_nobody() {
+        let inbox = Inbox::default();
+        for _ in 0..2 {
+            assert!(inbox.push(Message::new(0)).unwrap());
+            assert!(!inbox.push(Message::new(0)).unwrap());
+            inbox.push_without_waking(Message::new(0)).unwrap();
+            assert!(!inbox.push(Message::new(0)).unwrap(), "the first one has woken the receiver");
+            assert_eq!(inbox.take().count(), 4);
+            inbox.push_without_waking(Message::new(0)).unwrap();
+            inbox.push_without_waking(Message::new(0)).unwrap();
+            assert!(!inbox.is_empty());
+            let mut visited = 0;
+            inbox.each(|_| visited += 1);
+            assert_eq!(visited, 2);
+            assert!(inbox.push(Message::new(0)).unwrap(), "nobody has woken the receiver");
+            assert!(!inbox.push(Message::new(0)).unwrap());
+            assert_eq!(inbox.take().count(), 4);
+        }
+        inbox.push_without_waking(Message::new(0)).unwrap();
+        assert_eq!(inbox.close().count(), 1);
+        assert!(inbox.push_without_waking(Message::new(0)).is_err());
     }
 
     /// Each message holds a count of this value.

@@ -144,24 +144,31 @@ impl Mailbox {
     /// not.
     #[inline]
     fn link_moved(&mut self, message: NonNull<Fragment>) {
+        let behind = if self.aside.is_moved_alone() {
+            self.aside.replace_moved_alone(message.as_ptr())
+        } else {
+            let behind = self.aside.moved();
+            self.aside.set_moved(message.as_ptr());
+            behind
+        };
         // SAFETY: both messages are in the mailbox, have moved and have room for the links.
         unsafe {
-            *moved_links(message.as_ref()) = [std::ptr::null_mut(), self.aside.moved()];
-            if let Some(other) = self.aside.moved().as_ref() {
-                (*moved_links(other))[0] = message.as_ptr();
+            *moved_links(message.as_ref()) = [std::ptr::null_mut(), behind];
+            if let Some(behind) = behind.as_ref() {
+                (*moved_links(behind))[0] = message.as_ptr();
             }
         }
-        self.aside.set_moved(message.as_ptr());
     }
 
     /// The message, which has moved, leaves the mailbox.
-    #[inline]
+    #[inline(always)]
     fn unlink_moved(&mut self, message: NonNull<Fragment>) {
         // SAFETY: as in `link_moved`.
         unsafe {
             let [before, behind] = *moved_links(message.as_ref());
             match before.as_ref() {
                 Some(before) => (*moved_links(before))[1] = behind,
+                None if self.aside.is_moved_alone() => _ = self.aside.replace_moved_alone(behind),
                 None => self.aside.set_moved(behind),
             }
             if let Some(behind) = behind.as_ref() {
@@ -183,6 +190,15 @@ impl Mailbox {
         self.current_place().map(|message| unsafe { message.as_ref() })
     }
 
+    /// The term of the current message, if the message has no words of its own: then to look at it changes nothing.
+    #[inline]
+    pub fn term_without_words(&mut self) -> Option<Term> {
+        let message = self.current_place()?;
+        // SAFETY: the message is in the mailbox, which is borrowed.
+        let fragment = unsafe { message.as_ref() };
+        (self.aside.is_moved_alone() && fragment.used() == 0).then(|| fragment.term())
+    }
+
     /// Moves the contents of the current message to the heap of its process, if `receive` does. The message's term. No
     /// other message is looked at.
     #[inline]
@@ -194,14 +210,15 @@ impl Mailbox {
         if self.has_unvisited() {
             tell_read(fragment);
         }
-        if fragment.used() >= LEAST_TO_MOVE {
-            receive(fragment);
-            if has_moved(fragment) {
-                self.link_moved(message);
-            }
-        }
         if fragment.used() > 0 {
-            self.aside.set_looked_at(message.as_ptr());
+            if fragment.used() >= LEAST_TO_MOVE {
+                receive(fragment);
+            }
+            if fragment.used() == 0 {
+                self.link_moved(message);
+            } else {
+                self.aside.set_looked_at(message.as_ptr());
+            }
         }
         Some(fragment.term())
     }
@@ -209,7 +226,7 @@ impl Mailbox {
     /// Whether a message that was looked at has words into which its process may have pointers.
     #[inline]
     pub fn is_looked_at(&self) -> bool {
-        !self.aside.looked_at().is_null()
+        !self.aside.is_moved_alone() && !self.aside.looked_at().is_null()
     }
 
     /// Gives the words of the message that was looked at, which the caller makes part of the heap: the message in the
@@ -289,6 +306,55 @@ impl Mailbox {
     #[inline]
     pub fn take_current(&mut self) -> Option<Message> {
         let message = self.current_place()?;
+        Some(if self.is_plain() { self.take_first(message) } else { self.take_any(message) })
+    }
+
+    /// As [`Mailbox::take_current`], if the message has no words of its own, if nothing has to be told of it, and if
+    /// `admit` gives something for it.
+    #[inline(always)]
+    pub fn take_without_words<R>(&mut self, admit: impl FnOnce(&Fragment) -> Option<R>) -> Option<(Message, R)> {
+        if !self.is_plain() {
+            return None;
+        }
+        let message = NonNull::new(self.first)?;
+        // SAFETY: the message is in the mailbox, which is borrowed.
+        let fragment = unsafe { message.as_ref() };
+        if fragment.used() > 0 {
+            return None;
+        }
+        let admitted = admit(fragment)?;
+        Some((self.take_first(message), admitted))
+    }
+
+    /// Whether the first message is the current one, nothing leads to it but the mailbox's ends and its neighbours, and
+    /// all that was looked at has moved.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.save.is_null() && self.aside.is_moved_alone()
+    }
+
+    /// Takes the first message, which is this one, out of a mailbox that is plain.
+    #[inline(always)]
+    fn take_first(&mut self, message: NonNull<Fragment>) -> Message {
+        debug_assert!(self.is_plain() && self.first == message.as_ptr());
+        // SAFETY: the message is in the mailbox, and is unlinked here.
+        unsafe {
+            if has_moved(message.as_ref()) {
+                self.unlink_moved(message);
+            }
+            self.first = message.as_ref().next();
+        }
+        if self.first.is_null() {
+            self.last = std::ptr::null_mut();
+        }
+        self.length -= 1;
+        // SAFETY: it was pushed as a message, and is on no list any more.
+        unsafe { Message::from_raw(message) }
+    }
+
+    /// Takes the current message, which is this one, wherever it is.
+    #[inline(never)]
+    fn take_any(&mut self, message: NonNull<Fragment>) -> Message {
         let link = self.save_link();
         // SAFETY: the link points to the message, which is unlinked here.
         let own_link = unsafe {
@@ -326,7 +392,7 @@ impl Mailbox {
         self.length -= 1;
         self.restart();
         // SAFETY: it was pushed as a message, and is on no list any more.
-        Some(unsafe { Message::from_raw(message) })
+        unsafe { Message::from_raw(message) }
     }
 
     /// Reserves a marker of the present end; the number identifies it.

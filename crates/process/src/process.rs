@@ -241,14 +241,26 @@ impl Process {
         self.own.get()
     }
 
-    /// Adds a message or another signal to the inbox, or gives it back when the process has ended.
+    /// Adds a message or another signal to the inbox, or gives it back when the process has ended. Whether the caller
+    /// has to [wake](Process::wake) the process.
     #[inline]
-    pub fn push(&self, message: Message) -> Result<(), Message> {
+    pub fn push(&self, message: Message) -> Result<bool, Message> {
+        self.count_signal(&message);
+        self.inbox.push(message)
+    }
+
+    /// As [`Process::push`], for a signal that changes nothing before the process runs anyway.
+    pub fn push_without_waking(&self, message: Message) -> Result<(), Message> {
+        self.count_signal(&message);
+        self.inbox.push_without_waking(message)
+    }
+
+    /// Before a signal comes in, so that the process, which acts on it, counts it after.
+    #[inline]
+    fn count_signal(&self, message: &Message) {
         if message.has_body() {
-            // Before the signal comes in, so that who acts on it counts it after.
             self.signals.fetch_add(1, Ordering::AcqRel);
         }
-        self.inbox.push(message)
     }
 
     /// Whether signals may change what it is: it has not acted on all that came, or ends.

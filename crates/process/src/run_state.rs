@@ -122,9 +122,13 @@ mod loom_model {
         }
 
         fn send(&self) {
-            assert!(self.inbox.push(Message::new(0)).is_ok());
-            if self.state.wake() {
-                self.enqueue();
+            match self.inbox.push(Message::new(0)) {
+                Ok(wakes) => {
+                    if wakes && self.state.wake() {
+                        self.enqueue();
+                    }
+                }
+                Err(_) => panic!("the inbox is open"),
             }
         }
 
@@ -180,6 +184,28 @@ mod loom_model {
             thread.join().unwrap();
             taken += process.run_all();
             assert_eq!(taken, 1);
+        });
+    }
+
+    /// What comes behind a signal that wakes nobody wakes the process.
+    #[test]
+    fn no_wake_up_is_lost_behind_what_wakes_nobody() {
+        model(|| {
+            let process = Small::new();
+            let (sender, quiet) = (Arc::clone(&process), Arc::clone(&process));
+            let threads = [
+                loom::thread::spawn(move || assert!(quiet.inbox.push_without_waking(Message::new(0)).is_ok())),
+                loom::thread::spawn(move || sender.send()),
+            ];
+            let mut taken = process.run_all();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            taken += process.run_all();
+            let left = process.take();
+            assert!(taken + left == 2 && left <= 1, "taken {taken}, left {left}");
+            // What was left came behind the other, or while nobody sent: alone.
+            assert!(taken >= 1);
         });
     }
 

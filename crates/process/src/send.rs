@@ -81,9 +81,15 @@ pub fn send_with(
         send_told(sender, own, pid, destination, message);
         return Ok(Sent::Done);
     }
+    send_to_process(own, pid, message);
+    Ok(Sent::Done)
+}
+
+/// Sends to the pid of a process here, from one that is not traced.
+pub fn send_to_process(own: &mut Own, pid: Term, message: Term) {
+    let system = System::get();
     let fragment = system.architecture.send(&mut own.mutator, message);
     drop(system.deliver(pid, fragment));
-    Ok(Sent::Done)
 }
 
 /// Sends to another node; without a way to any, the message is lost.

@@ -292,22 +292,33 @@ impl System {
 
     /// Sends a message to a process, or a signal to a port; it comes back if there is none.
     #[inline]
-    pub fn deliver(&self, pid: Term, mut message: Message) -> Result<(), Message> {
+    pub fn deliver(&self, pid: Term, message: Message) -> Result<(), Message> {
         if self.held_back.is_on() {
-            let Some(prompt) = self.hold_back(pid, message) else { return Ok(()) };
-            message = prompt;
+            self.deliver_unless_held_back(pid, message)
+        } else {
+            self.deliver_now(pid, message)
         }
+    }
+
+    #[inline]
+    fn deliver_now(&self, pid: Term, message: Message) -> Result<(), Message> {
+        let Some(found) = self.table.find(pid) else { return self.deliver_to_port(pid, message) };
         let is_message = !message.has_body();
-        let mut message = Some(message);
-        let delivered = self.table.with(pid, |process| {
-            message.take().map_or(Ok(()), |message| process.push(message))?;
-            self.table.note_active(process);
-            if let Some(queued) = process.wake() {
-                self.make_runnable_for(queued, is_message);
-            }
-            Ok(())
-        });
-        let Some(message) = message else { return delivered.unwrap_or(Ok(())) };
+        let wakes = found.process.push(message)?;
+        self.table.note_active(found.process);
+        if wakes && let Some(queued) = found.process.wake() {
+            self.make_runnable_for(queued, is_message);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn deliver_unless_held_back(&self, pid: Term, message: Message) -> Result<(), Message> {
+        self.hold_back(pid, message).map_or(Ok(()), |prompt| self.deliver_now(pid, prompt))
+    }
+
+    #[cold]
+    fn deliver_to_port(&self, pid: Term, message: Message) -> Result<(), Message> {
         match self.ports.get() {
             Some(ports) if pid.is_local_port() => ports.signal(pid, message),
             _ => Err(message),
@@ -322,18 +333,12 @@ impl System {
             let Some(prompt) = self.hold_back(pid, signal) else { return };
             signal = prompt;
         }
-        let mut signal = Some(signal);
-        let left = self.table.with(pid, |process| {
-            let refused = signal.take().and_then(|signal| process.push(signal).err());
-            if refused.is_none() {
-                self.table.note_active(process);
-            }
-            refused
-        });
-        match (left, signal) {
-            (Some(Some(refused)), _) => self.answer_for_missing(pid, refused),
-            (_, Some(signal)) => self.deliver_or_answer(pid, signal),
-            (_, None) => {}
+        let Some(found) = self.table.find(pid) else { return self.deliver_or_answer(pid, signal) };
+        let refused = found.process.push_without_waking(signal).err();
+        self.table.note_active(found.process);
+        drop(found);
+        if let Some(refused) = refused {
+            self.answer_for_missing(pid, refused);
         }
     }
 

@@ -63,6 +63,12 @@ pub fn pin() -> Pinned {
     Pinned(guard)
 }
 
+/// A process that was in the table. Its memory stays for as long as this does.
+pub(crate) struct Found<'t> {
+    pub(crate) process: &'t Process,
+    _pin: crossbeam_epoch::Guard,
+}
+
 /// All processes.
 pub struct ProcessTable {
     slots: Slots,
@@ -223,17 +229,21 @@ impl ProcessTable {
     /// Calls `use_it` with the process of a pid, if it is alive.
     #[inline]
     pub fn with<R>(&self, pid: Term, use_it: impl FnOnce(&Process) -> R) -> Option<R> {
-        let guard = crossbeam_epoch::pin();
+        self.find(pid).map(|found| use_it(found.process))
+    }
+
+    /// The process of a pid, if it is alive.
+    #[inline]
+    pub(crate) fn find(&self, pid: Term) -> Option<Found<'_>> {
         let index = self.index_of(pid);
         if !pid.is_local_pid() || index >= self.limit {
             return None;
         }
+        let pin = crossbeam_epoch::pin();
         let process = self.slot(index).load(Ordering::Acquire);
         // SAFETY: a process is freed only when no thread is pinned to an epoch in which it was in the table.
         let process = unsafe { process.as_ref() }?;
-        let result = (process.pid == pid).then(|| use_it(process));
-        drop(guard);
-        result
+        (process.pid == pid).then_some(Found { process, _pin: pin })
     }
 
     /// Whether a process is alive.

@@ -1,12 +1,13 @@
 //! Sending and receiving, apart from how instructions name registers and labels.
 
-use atoll_operations::Exception;
+use atoll_heap::RoomToKeep;
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, receive_signals};
 use atoll_process::remote::Sent;
+use atoll_process::send::send_to_process;
 use atoll_process::timers::Action;
 use atoll_process::touches::{How, Object};
-use atoll_process::{ReferenceId, System, WaitState, tracing};
+use atoll_process::{Own, ReferenceId, System, WaitState, tracing};
 use atoll_term::{Term, Word, atoms};
 
 use crate::core::{Core, Exit};
@@ -18,31 +19,69 @@ const MILLISECOND: i64 = 1_000_000;
 /// Longest timeout, in milliseconds.
 const LONGEST: i64 = 0xffff_ffff;
 
-/// Sends X1 to X0, for the instruction at `at`. X0 is the message then, unless there is an exception. The process has
-/// to stop if it is [`Sent::Busy`], because of the connection or because its slice ends here, or [`Sent::Later`], and
-/// come back to the instruction.
-pub unsafe fn send(at: *const Word, hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<Sent, Exception> {
+/// Sends X1 to X0, if X0 is the pid of a process here and nobody has to hear of it: so with most messages. X0 is the
+/// message then.
+#[inline(always)]
+pub unsafe fn send_plain(hp: *mut Word, e: *mut Word, c: *mut Core) -> bool {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        let own = &mut *core.own;
+        let (destination, message) = (core.x[0], core.x[1]);
+        if !destination.is_local_pid() || own.flags.traced() || core.silent.is_some() {
+            return false;
+        }
+        core.swap_out(hp, e);
+        note_phase(core);
+        send_to_process(own, destination, message);
+        core.x[0] = message;
+        true
+    }
+}
+
+/// Here alone, not in what built-in functions call: they hold terms of which no collection knows.
+#[inline(always)]
+unsafe fn note_phase(core: &Core) {
+    if let Some(collector) = core.collector {
+        // SAFETY: no register holds a pointer that is not in the core.
+        unsafe { collector.safepoint() };
+    }
+}
+
+/// What came of a send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// X0 is the message, and the process goes on.
+    Goes,
+    /// X0 is the message. The process has to stop, because of the connection or because its slice ends here.
+    Stops,
+    /// The process has to stop, and come back to the instruction.
+    ComesBack,
+    /// It failed: the exception is in [`Core::failure`].
+    Failed,
+}
+
+/// Sends X1 to X0, for the instruction at `at`.
+#[inline(never)]
+pub unsafe fn send(at: *const Word, hp: *mut Word, e: *mut Word, c: *mut Core) -> Sending {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
-        // Here alone, not in what built-in functions call: they hold terms of which no collection knows.
-        if let Some(collector) = core.collector {
-            collector.safepoint();
-        }
+        note_phase(core);
         let (destination, message) = (core.x[0], core.x[1]);
         let sent = match atoll_process::send::send((*core.process).pid, &mut *core.own, destination, message) {
+            Ok(Sent::Later) => return Sending::ComesBack,
             Ok(sent) => sent,
             Err(exception) => {
                 core.count_failed_send();
-                return Err(exception);
+                core.failure = Some(exception);
+                return Sending::Failed;
             }
         };
-        if sent == Sent::Later {
-            return Ok(sent);
-        }
         core.x[0] = message;
-        Ok(if core.silent.is_some() && core.count_send(destination, message, at) { Sent::Busy } else { sent })
+        let is_counted_last = core.silent.is_some() && core.count_send(destination, message, at);
+        if is_counted_last || sent == Sent::Busy { Sending::Stops } else { Sending::Goes }
     }
 }
 
@@ -64,7 +103,7 @@ pub unsafe fn take_signals(hp: *mut Word, e: *mut Word, c: *mut Core) -> bool {
 }
 
 /// The current message, which may become part of the heap; nil if there is none.
-#[inline(never)]
+#[inline(always)]
 pub unsafe fn look_at_message(c: *mut Core) -> Term {
     // SAFETY: the process runs on this core; its registers are in the mutator.
     unsafe {
@@ -89,46 +128,65 @@ pub unsafe fn keep_message(hp: *mut Word, e: *mut Word, c: *mut Core) {
     }
 }
 
-/// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout; heap top and
-/// reductions then.
+/// Takes the current message, whose term a register has, out of the mailbox, if there is nothing more to do: so with
+/// most messages. No call, so that the handler has no frame.
 #[inline(always)]
-pub unsafe fn take_message(mut hp: *mut Word, e: *mut Word, mut reds: i64, c: *mut Core) -> (*mut Word, i64) {
+pub unsafe fn take_plain_message(c: *mut Core) -> bool {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let own = &mut *(*c).own;
+        if own.timer != 0 || (*c).story.is_some() || own.flags.sequenced() {
+            return false;
+        }
+        let Some((message, room)) = own.mailbox.take_without_words(|message| RoomToKeep::of(message.capacity())) else {
+            return false;
+        };
+        own.wait = WaitState::None;
+        room.keep(message);
+        true
+    }
+}
+
+/// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout; reductions then.
+/// Registers are in the mutator afterwards.
+#[inline(never)]
+pub unsafe fn take_message(hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
+        core.swap_out(hp, e);
         let own = &mut *core.own;
-        forget_timeout(core);
-        if let Some(message) = own.mailbox.take_current() {
-            if let Some(story) = core.story {
-                story.add((*core.process).pid, What::Takes(story::show(message.term())), None);
-                core.system.touches.take((*core.process).pid, &message);
-            }
-            if own.flags.sequenced() {
-                core.swap_out(hp, e);
-                atoll_process::sequence::taken((*core.process).pid, own, &message);
-                hp = core.top();
-            }
-            if message.used() == 0 {
-                message.free_empty();
-            } else {
-                core.swap_out(hp, e);
-                core.architecture.keep_fragment(&mut own.mutator, message);
-                reds = end_soon_if_full(reds, c);
-            }
+        forget_timeout(own);
+        let Some(message) = own.mailbox.take_current() else { return reds };
+        let pid = (*core.process).pid;
+        if let Some(story) = core.story {
+            story.add(pid, What::Takes(story::show(message.term())), None);
+            core.system.touches.take(pid, &message);
         }
-        (hp, reds)
+        if own.flags.sequenced() {
+            atoll_process::sequence::taken(pid, own, &message);
+        }
+        if message.used() == 0 {
+            message.free_empty();
+            return reds;
+        }
+        core.architecture.keep_fragment(&mut own.mutator, message);
+        end_soon_if_full(reds, core)
     }
 }
 
 #[inline(always)]
-unsafe fn forget_timeout(core: &mut Core) {
-    // SAFETY: the process runs on this core.
-    let own = unsafe { &mut *core.own };
+fn forget_timeout(own: &mut Own) {
     if own.timer != 0 {
-        System::get().timers.cancel_wait(own.timer);
-        own.timer = 0;
+        cancel_timer(own);
     }
     own.wait = WaitState::None;
+}
+
+#[inline(never)]
+fn cancel_timer(own: &mut Own) {
+    System::get().timers.cancel_wait(own.timer);
+    own.timer = 0;
 }
 
 /// Gives the process back, until a signal comes. No register is kept; it goes on at `address`.
@@ -198,8 +256,8 @@ unsafe fn start_timer(milliseconds: i64, c: *mut Core) {
 pub unsafe fn time_out(hp: *mut Word, e: *mut Word, c: *mut Core) -> *mut Word {
     // SAFETY: the process runs on this core.
     unsafe {
-        forget_timeout(&mut *c);
         let (core, own) = (&mut *c, &mut *(*c).own);
+        forget_timeout(own);
         own.mailbox.restart();
         if core.story.is_some() {
             // It depends on what has not arrived.

@@ -58,6 +58,31 @@ pub const SMALL_MIN: i64 = -(1 << 59);
 #[repr(transparent)]
 pub struct Term(u64);
 
+/// The lowest bit tells whether a term or a header is a pointer: the tags of pointers, 01 and 10, are the two with
+/// exactly one bit set.
+#[inline(always)]
+const fn pointer_bit(word: Word) -> Word {
+    word ^ (word >> 1)
+}
+
+/// Whether there is a pointer among words, without a branch for each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PointersAmong(Word);
+
+impl PointersAmong {
+    /// Among these.
+    #[inline(always)]
+    pub fn of<const WORDS: usize>(words: [Word; WORDS]) -> PointersAmong {
+        PointersAmong(words.into_iter().fold(0, |bits, word| bits | pointer_bit(word)))
+    }
+
+    /// Whether one of them is a pointer, or would be if it was a term.
+    #[inline(always)]
+    pub fn any(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
 impl Term {
     /// No term at all: an absent result. Its tag is that of a header, so no term equals it.
     pub const NONE: Term = Term(0);
@@ -233,8 +258,7 @@ impl Term {
     /// Whether this points into a heap (cons or boxed).
     #[inline(always)]
     pub const fn is_pointer(self) -> bool {
-        // The tags of pointers, 01 and 10, are the two with exactly one bit set.
-        (self.0 ^ (self.0 >> 1)) & 1 == 1
+        pointer_bit(self.0) & 1 == 1
     }
 
     /// Whether the word is a header or a code address.

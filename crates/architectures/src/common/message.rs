@@ -22,6 +22,25 @@ pub(crate) fn by_reference(term: Term) -> Message {
     message
 }
 
+/// As [`move_out`], for a fragment of two to five words without pointers and off-heap parts, as most messages are;
+/// whether it is one.
+///
+/// # Safety
+/// The same.
+#[inline(always)]
+pub(crate) unsafe fn move_out_flat(fragment: &Fragment, to: *mut Word) -> bool {
+    let moving = Move { from: fragment.words(), words: fragment.used(), to };
+    // SAFETY: as for `move_out`.
+    unsafe {
+        if !fragment.off_heap().is_null() || !moving.copy_flat() {
+            return false;
+        }
+        fragment.set_term(Term::from_word(moving.shifted(fragment.term().word())));
+        fragment.clear();
+    }
+    true
+}
+
 /// Moves what a fragment brings from outside of the heaps to a place in one. `adopt` gets the objects with off-heap
 /// parts. The fragment's term lies there then.
 ///

@@ -1,6 +1,6 @@
 //! Moving a run of whole objects as it is: pointers that lead into the run are shifted.
 
-use atoll_term::{Header, Term, WORD_BYTES, Word};
+use atoll_term::{Header, PointersAmong, Term, WORD_BYTES, Word};
 
 /// Words up to which a loop is faster than a call.
 const FEW: usize = 8;
@@ -36,6 +36,7 @@ impl Move {
     ///
     /// # Safety
     /// The run consists of whole objects; there is room at the new place, which does not overlap.
+    #[inline]
     pub(crate) unsafe fn copy(&self) {
         // SAFETY: the caller vouches for both places.
         unsafe {
@@ -50,10 +51,43 @@ impl Move {
         }
     }
 
+    /// As [`Move::copy`], if the run is of two to five words without a pointer among them; whether it was.
+    ///
+    /// # Safety
+    /// The same.
+    #[inline(always)]
+    pub(crate) unsafe fn copy_flat(&self) -> bool {
+        // SAFETY: the run has these words.
+        unsafe {
+            match self.words {
+                2 => self.copy_flat_words::<2>(),
+                3 => self.copy_flat_words::<3>(),
+                4 => self.copy_flat_words::<4>(),
+                5 => self.copy_flat_words::<5>(),
+                _ => false,
+            }
+        }
+    }
+
+    /// What looks like no pointer is none, whatever the words are.
+    ///
+    /// # Safety
+    /// As for [`Move::copy_flat`], for a run of so many words.
+    #[inline(always)]
+    unsafe fn copy_flat_words<const WORDS: usize>(&self) -> bool {
+        // SAFETY: the run has these words.
+        unsafe {
+            let words = *self.from.cast::<[Word; WORDS]>();
+            self.to.cast::<[Word; WORDS]>().write(words);
+            !PointersAmong::of(words).any()
+        }
+    }
+
     /// Shifts the pointers in a run of whole objects.
     ///
     /// # Safety
     /// `start` is the first word of a run of `words` words of whole objects.
+    #[inline(never)]
     pub(crate) unsafe fn shift_objects(&self, start: *mut Word, words: usize) {
         let mut index = 0;
         while index < words {

@@ -5,7 +5,7 @@
 use std::mem::MaybeUninit;
 
 use atoll_heap::Message;
-use atoll_term::{Header, Kind, Term, WORD_BYTES, Word};
+use atoll_term::{Header, Kind, PointersAmong, Term, WORD_BYTES, Word};
 
 use super::Immovable;
 use super::sizing::extent;
@@ -68,6 +68,51 @@ impl Small {
 
 /// Words of the largest object that is copied without a buffer.
 const FLAT_WORDS: usize = 8;
+
+/// A copy of a cons or a tuple of up to four elements in which there is no pointer.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline(always)]
+pub(crate) unsafe fn copy_flat(root: Term) -> Option<Message> {
+    // SAFETY: as the caller's; the object has as many words as are said.
+    unsafe {
+        if root.is_cons() {
+            return copy_flat_words::<2>(root);
+        }
+        let header = Header::from_word(*root.pointer());
+        if header.kind() != Kind::Tuple {
+            return None;
+        }
+        match header.arity() {
+            1 => copy_flat_words::<2>(root),
+            2 => copy_flat_words::<3>(root),
+            3 => copy_flat_words::<4>(root),
+            4 => copy_flat_words::<5>(root),
+            _ => None,
+        }
+    }
+}
+
+/// As [`copy_flat`], for an object of so many words: straight code, which is half of a loop's.
+///
+/// # Safety
+/// The object is one of `WORDS` words, none of which is raw data.
+#[inline(always)]
+unsafe fn copy_flat_words<const WORDS: usize>(root: Term) -> Option<Message> {
+    // SAFETY: the object is whole; the fragment is ours alone, and has room for it.
+    unsafe {
+        let words = *root.pointer().cast::<[Word; WORDS]>();
+        if PointersAmong::of(words).any() {
+            return None;
+        }
+        let target = Message::new(WORDS);
+        let start = target.try_allocate(WORDS)?.as_ptr();
+        start.cast::<[Word; WORDS]>().write(words);
+        target.set_term(root.with_pointer(start));
+        Some(target)
+    }
+}
 
 /// Whether there are pointers in a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,6 +59,7 @@ use atoll_term::{Header, Term, Word};
 
 use crate::not_made::NotMade;
 use crate::private::phases::Beside;
+use crate::private::send::send_flat;
 use crate::private::state::State;
 use crate::private::{Private, collect};
 use area::Area;
@@ -232,7 +233,7 @@ impl Architecture for Hybrid {
         if self.private.base.settings.verify {
             checked::check(self, Some(sender), term);
         }
-        send::send(self, Some(sender), term)
+        send_flat(&self.private, sender, term).unwrap_or_else(|| send::send(self, Some(sender), term))
     }
 
     fn send_copy(&self, term: Term) -> Message {

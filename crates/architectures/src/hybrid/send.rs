@@ -22,6 +22,7 @@ const SMALL_MESSAGE: usize = 32;
 /// Words from which on the copies of a message are noted for the next time.
 const NOTED: usize = 64;
 
+#[inline(never)]
 pub(super) fn send(hybrid: &Hybrid, mut sender: Option<&mut Mutator>, term: Term) -> Message {
     let immovable = hybrid.private.immovable;
     let area = &hybrid.area;

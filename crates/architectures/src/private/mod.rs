@@ -194,7 +194,7 @@ impl Architecture for Private {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
-        send::send(self, Some(sender), term)
+        send::send_flat(self, sender, term).unwrap_or_else(|| send::send(self, Some(sender), term))
     }
 
     fn send_copy(&self, term: Term) -> Message {

@@ -11,7 +11,7 @@ use atoll_term::{Allocate, Header, Kind, Term, Word};
 use super::Private;
 use super::old::{Block, Old};
 use super::state::State;
-use crate::common::{blocks, message};
+use crate::common::{blocks, message, small};
 
 /// Words that a new process's block has beside its arguments: a process that soon waits needs no more.
 const FIRST_SLACK: usize = 6;
@@ -29,6 +29,9 @@ const LARGEST_FRAGMENT: usize = 1 << 17;
 const PART_OF_LIMIT: usize = 16;
 /// Messages that a process sends before it adds them to the counters of the run.
 const SENT_AT_MOST: u16 = 1000;
+/// Words of a message from which on they are added to the counters of the run at once.
+const MANY_WORDS: usize = 1 << 20;
+const _: () = assert!(SENT_AT_MOST as usize * MANY_WORDS <= u32::MAX as usize);
 
 pub(crate) fn create(mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
     *mutator = Mutator::empty();
@@ -97,7 +100,26 @@ fn has_helpers(mutator: &Mutator) -> bool {
     State::of(mutator).old().is_some_and(Old::has_helpers)
 }
 
-#[inline]
+/// The message for a term that leads nowhere else: an immediate, a cons or a short tuple, if sends are not timed. So
+/// most messages are.
+#[inline(always)]
+pub(crate) fn send_flat(architecture: &Private, sender: &mut Mutator, term: Term) -> Option<Message> {
+    if architecture.base.settings.timed {
+        return None;
+    }
+    let message = if !term.is_pointer() {
+        message::by_reference(term)
+    } else if architecture.immovable.contains(term) {
+        return None;
+    } else {
+        // SAFETY: a sender's term is whole.
+        unsafe { small::copy_flat(term)? }
+    };
+    count_words(architecture, sender, message.used() as u32);
+    Some(message)
+}
+
+#[inline(never)]
 pub(crate) fn send(architecture: &Private, sender: Option<&mut Mutator>, term: Term) -> Message {
     let started = start(architecture);
     let own = sender.as_ref().is_some_and(|sender| !has_helpers(sender));
@@ -160,16 +182,28 @@ fn add_to_counters(architecture: &Private, messages: u64, words: u64) {
 /// Counts a message of so many words that were copied.
 #[inline(always)]
 pub(crate) fn count(architecture: &Private, mutator: &mut Mutator, words: usize) {
+    if words < MANY_WORDS {
+        return count_words(architecture, mutator, words as u32);
+    }
+    add_to_counters(architecture, 0, words as u64);
+    count_words(architecture, mutator, 0);
+}
+
+/// As [`count`], for less than [`MANY_WORDS`].
+#[inline(always)]
+fn count_words(architecture: &Private, mutator: &mut Mutator, words: u32) {
     let state = State::of_mut(mutator);
     state.sent += 1;
-    let total = state.sent_words as usize + words;
-    state.sent_words = u32::try_from(total).unwrap_or(0);
-    if state.sent_words as usize != total {
-        add_to_counters(architecture, 0, total as u64);
-    }
+    state.sent_words += words;
     if state.sent >= SENT_AT_MOST {
-        flush_counters(architecture, mutator);
+        flush_many(architecture, mutator);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn flush_many(architecture: &Private, mutator: &mut Mutator) {
+    flush_counters(architecture, mutator);
 }
 
 /// Adds what a process has sent to the counters of the run.
@@ -186,14 +220,22 @@ pub(super) fn flush_counters(architecture: &Private, mutator: &mut Mutator) {
 #[inline]
 pub(super) fn receive(receiver: &mut Mutator, message: &Fragment) -> bool {
     let words = message.used();
-    if words == 0 {
-        return true;
-    }
     if words > SMALL_MESSAGE || words > receiver.free_words() {
         return false;
     }
-    move_in(receiver, message);
+    let to = receiver.top;
+    // SAFETY: there is room, and only the message holds its term.
+    if unsafe { message::move_out_flat(message, to) } {
+        receiver.top = to.wrapping_add(words);
+        return true;
+    }
+    move_in_any(receiver, message);
     true
+}
+
+#[inline(never)]
+fn move_in_any(receiver: &mut Mutator, message: &Fragment) {
+    move_in(receiver, message);
 }
 
 pub(super) fn keep_fragment(receiver: &mut Mutator, message: Message) {

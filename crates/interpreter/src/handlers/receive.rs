@@ -10,11 +10,10 @@
 
 use atoll_heap::debt;
 use atoll_operations::Exception;
-use atoll_process::remote::Sent;
 use atoll_runtime::core::{Core, Exit, dispatch};
 use atoll_runtime::pause::{enter, yield_at};
 use atoll_runtime::raise;
-use atoll_runtime::receive::{self, Wait, sleep, take_signals};
+use atoll_runtime::receive::{self, Sending, Wait, sleep, take_signals};
 use atoll_term::{Export, Word, atoms};
 
 use crate::handlers::control::any_at;
@@ -24,21 +23,54 @@ use crate::operand::{Any, Write};
 pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        match receive::send(ip, hp, e, c) {
-            Ok(Sent::Later) => yield_at(ip, 2, (*c).top(), e, reds - 1 - debt::take(), c),
-            Ok(Sent::Busy) => yield_at(ip.add(2), 1, (*c).top(), e, reds - 1 - debt::take(), c),
-            Ok(_) => dispatch(ip.add(2), (*c).top(), e, reds - 1 - debt::take(), c),
-            Err(exception) => {
-                let export = &*(*ip.add(1) as *const Export);
-                let arguments = [(&(*c).x)[0], (&(*c).x)[1]];
-                raise::built_in(exception, export, &arguments, ip, (*c).top(), e, reds, c)
-            }
+        if receive::send_plain(hp, e, c) {
+            return dispatch(ip.add(2), (*c).top(), e, reds - 1 - debt::take(), c);
         }
+        send_any(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`send`], to whatever X0 is.
+#[inline(never)]
+unsafe fn send_any(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        match receive::send(ip, hp, e, c) {
+            Sending::Goes => dispatch(ip.add(2), (*c).top(), e, reds - 1 - debt::take(), c),
+            Sending::Stops => yield_at(ip.add(2), 1, (*c).top(), e, reds - 1 - debt::take(), c),
+            Sending::ComesBack => yield_at(ip, 2, (*c).top(), e, reds - 1 - debt::take(), c),
+            Sending::Failed => send_failed(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// [`send`] has failed.
+#[cold]
+#[inline(never)]
+unsafe fn send_failed(ip: *const Word, _hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let export = &*(*ip.add(1) as *const Export);
+        let arguments = [(&(*c).x)[0], (&(*c).x)[1]];
+        raise::built_in((*c).take_failure(), export, &arguments, ip, (*c).top(), e, reds, c)
     }
 }
 
 /// `loop_rec`: fail, destination.
 pub unsafe fn loop_rec(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        if let Some(message) = (*(*c).own).mailbox.term_without_words() {
+            Any::write(*ip.add(2), message, e, c);
+            return dispatch(ip.add(3), hp, e, reds, c);
+        }
+        loop_rec_any(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`loop_rec`], if there is no message, or one with words.
+#[inline(never)]
+unsafe fn loop_rec_any(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         if (*(*c).own).mailbox.current().is_some() {
@@ -93,8 +125,20 @@ pub unsafe fn loop_rec_end(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
 pub unsafe fn remove_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        let (hp, reds) = receive::take_message(hp, e, reds, c);
-        dispatch(ip.add(1), hp, e, reds, c)
+        if receive::take_plain_message(c) {
+            return dispatch(ip.add(1), hp, e, reds, c);
+        }
+        remove_any_message(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`remove_message`], whatever there is to do beside.
+#[inline(never)]
+unsafe fn remove_any_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let reds = receive::take_message(hp, e, reds, c);
+        dispatch(ip.add(1), (*c).top(), e, reds, c)
     }
 }
 

@@ -35,6 +35,12 @@ const _: () = assert!(align_of::<Fragment>() > TAGS && align_of::<Whole>() > TAG
 impl Aside {
     pub(super) const NOTHING: Aside = Aside(null_mut());
 
+    /// Whether there is nothing but messages that have moved, or nothing: so in most mailboxes.
+    #[inline(always)]
+    pub(super) fn is_moved_alone(&self) -> bool {
+        self.tag() == MOVED
+    }
+
     #[inline(always)]
     fn tag(&self) -> usize {
         self.0.addr() & TAGS
@@ -101,6 +107,13 @@ impl Aside {
     #[inline]
     pub(super) fn moved(&self) -> *mut Fragment {
         self.of(MOVED, |whole| &whole.moved)
+    }
+
+    /// Exchanges [`Aside::moved`] where there is nothing else.
+    #[inline(always)]
+    pub(super) fn replace_moved_alone(&mut self, message: *mut Fragment) -> *mut Fragment {
+        debug_assert!(self.is_moved_alone());
+        std::mem::replace(&mut self.0, message.cast()).cast()
     }
 
     /// Sets [`Aside::moved`].
