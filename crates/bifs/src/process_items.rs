@@ -282,7 +282,7 @@ impl Subject<'_> {
 
     fn collection_settings(&mut self) -> Term {
         let options = architecture().options(&self.own.mutator);
-        let minor = architecture().sizes(&self.own.mutator).minor_collections;
+        let minor = architecture().sizes(&self.own.mutator).minor_collections.unwrap_or(0);
         let pairs = [
             (atoms::MAX_HEAP_SIZE, self.heap_limit()),
             (atoms::MIN_BIN_VHEAP_SIZE, Term::small(self.binary_heap_words())),

@@ -1,23 +1,28 @@
 //! Links and monitors of any process as `erts_debug:get_internal_state/1` shows them.
 
+use atoll_process::handle::each_waiting;
+use atoll_process::signal::Signal;
 use atoll_process::{Caller, Interrupt, Outcome, Own, ReferenceId, Stopped};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
-/// What `look` finds in a process, for a built-in function with these arguments; `None` if it does not exist.
+/// What `look` finds in a process and the signals that it has not acted on yet, for a built-in function with these arguments; `None` if it does not exist.
 fn look_at<R>(
     caller: &mut Caller<'_>,
     arguments: &[Term],
     pid: Term,
-    mut look: impl FnMut(&Own) -> R,
+    mut look: impl FnMut(&Own, &[Signal]) -> R,
 ) -> Result<Option<R>, Interrupt> {
     if pid == caller.process.pid {
-        return Ok(Some(look(caller.own)));
+        return Ok(Some(look(caller.own, &[])));
     }
     let mut found = None;
     Stopped::or_again(caller.own, arguments)?.each(|process, own| {
         if process.pid == pid {
-            found = Some(look(own));
+            let mut waiting = Vec::new();
+            each_waiting(process, |signal, _| waiting.push(signal.clone()));
+            waiting.reverse();
+            found = Some(look(own, &waiting));
         }
     });
     Ok(found)
@@ -29,7 +34,17 @@ fn kind_of(target: Term) -> Term {
 
 /// `[{erl_link, process | port, Pid, linked, Number}]`, or `undefined`.
 pub fn links(caller: &mut Caller<'_>, arguments: &[Term], pid: Term) -> Outcome {
-    let links = |own: &Own| own.rare.as_ref().map(|rare| rare.links.as_slice().to_vec()).unwrap_or_default();
+    let links = |own: &Own, waiting: &[Signal]| {
+        let mut links = own.rare.as_ref().map(|rare| rare.links.as_slice().to_vec()).unwrap_or_default();
+        for signal in waiting {
+            match signal {
+                Signal::Link { from } if !links.contains(from) => links.push(*from),
+                Signal::Unlink { from } | Signal::LinkExit { from, .. } => links.retain(|other| other != from),
+                _ => {}
+            }
+        }
+        links
+    };
     let Some(links) = look_at(caller, arguments, pid, links)? else { return Ok(atoms::UNDEFINED) };
     let heap = caller.heap();
     let mut rows = Vec::with_capacity(links.len());
@@ -43,11 +58,20 @@ pub fn links(caller: &mut Caller<'_>, arguments: &[Term], pid: Term) -> Outcome 
 /// One monitor: its reference, whether this process made it, the other process, and the name that is watched.
 type Watch = (ReferenceId, bool, Term, Term);
 
-fn watches(own: &Own) -> Vec<Watch> {
-    let Some(rare) = &own.rare else { return Vec::new() };
-    let origins = rare.monitoring.iter().map(|(id, one)| (*id, true, one.target, one.name));
-    let targets = rare.monitored_by.iter().map(|(id, one)| (*id, false, one.watcher, one.name));
-    let mut all: Vec<Watch> = origins.chain(targets).collect();
+fn watches(own: &Own, waiting: &[Signal]) -> Vec<Watch> {
+    let mut all: Vec<Watch> = Vec::new();
+    if let Some(rare) = &own.rare {
+        all.extend(rare.monitoring.iter().map(|(id, one)| (*id, true, one.target, one.name)));
+        all.extend(rare.monitored_by.iter().map(|(id, one)| (*id, false, one.watcher, one.name)));
+    }
+    for signal in waiting {
+        match signal {
+            Signal::Monitor { from, reference, name, .. } => all.push((*reference, false, *from, *name)),
+            Signal::Demonitor { reference } => all.retain(|(id, is_origin, ..)| *is_origin || id != reference),
+            Signal::Down { reference } => all.retain(|(id, is_origin, ..)| !*is_origin || id != reference),
+            _ => {}
+        }
+    }
     all.sort_by_key(|(id, is_origin, ..)| (*id, !is_origin));
     all
 }

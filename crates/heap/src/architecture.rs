@@ -66,8 +66,8 @@ pub struct HeapSizes {
     pub stack: usize,
     /// Fragments.
     pub fragments: usize,
-    /// Minor collections since the last major one.
-    pub minor_collections: usize,
+    /// Minor collections since the last major one; `None` where a process has no generations of its own.
+    pub minor_collections: Option<usize>,
 }
 
 /// A heap architecture. One is chosen when a machine starts; the rest of the machine sees it through this trait alone.

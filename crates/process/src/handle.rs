@@ -1,6 +1,6 @@
 //! Receiving signals: what a process does with each kind.
 
-use atoll_heap::{Collection, HeapFull, Message, architecture};
+use atoll_heap::{Collection, Fragment, HeapFull, Message, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 
 use crate::held::Stopped;
@@ -66,15 +66,24 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
 /// Whether a signal waits that kills the process. To be called on the thread that runs it.
 pub fn is_killed(process: &Process) -> bool {
     let mut is_killed = false;
+    each_waiting(process, |signal, message| {
+        let reason = message.term().tuple_elements().and_then(|elements| elements.get(2).copied());
+        is_killed |= matches!(signal, Signal::Exit { .. }) && reason == Some(atoms::KILL);
+    });
+    is_killed
+}
+
+/// Shows the signals on which the process has not acted yet, the last first. To be called on the thread that runs it,
+/// or where the world is stopped.
+pub fn each_waiting(process: &Process, mut visit: impl FnMut(&Signal, &Fragment)) {
     if process.has_signals() {
         process.inbox.each(|message| {
-            let Some(body) = signal::detach(message) else { return };
-            let reason = message.term().tuple_elements().and_then(|elements| elements.get(2).copied());
-            is_killed |= matches!(body, Signal::Exit { .. }) && reason == Some(atoms::KILL);
-            message.attach(body);
+            if let Some(body) = signal::detach(message) {
+                visit(&body, message);
+                message.attach(body);
+            }
         });
     }
-    is_killed
 }
 
 /// Tells of a message that has come.

@@ -142,7 +142,10 @@ unsafe fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: 
     if let Some(tracing) =
         own.tracing().filter(|tracing| tracing.flags & tracing::GARBAGE_COLLECTION != 0 && tracing.tracer != pid)
     {
-        let is_major = after.minor_collections <= before.minor_collections;
+        let is_major = match (before.minor_collections, after.minor_collections) {
+            (Some(before), Some(after)) => after <= before,
+            _ => request.major,
+        };
         let reclaimed = used(&before).saturating_sub(used(&after));
         let events = if is_major { ["gc_major_start", "gc_major_end"] } else { ["gc_minor_start", "gc_minor_end"] };
         for (event, sizes, words) in [(events[0], before, request.heap_words), (events[1], after, reclaimed)] {

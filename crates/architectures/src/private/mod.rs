@@ -264,7 +264,7 @@ impl Architecture for Private {
             old_used,
             stack,
             fragments: mutator.fragment_words,
-            minor_collections: usize::from(state.minors),
+            minor_collections: Some(usize::from(state.minors)),
         }
     }
 

@@ -315,7 +315,7 @@ impl Architecture for Shared {
             old_used: old,
             stack: mutator.stack_words(),
             fragments: 0,
-            minor_collections: self.minors.load(Ordering::Relaxed),
+            minor_collections: Some(self.minors.load(Ordering::Relaxed)),
         }
     }
 
