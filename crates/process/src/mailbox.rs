@@ -142,7 +142,7 @@ impl Mailbox {
 
     /// The message has moved. Not in the order of the mailbox, so that finding them costs nothing for those that have
     /// not.
-    #[inline]
+    #[inline(always)]
     fn link_moved(&mut self, message: NonNull<Fragment>) {
         let behind = if self.aside.is_moved_alone() {
             self.aside.replace_moved_alone(message.as_ptr())
@@ -201,7 +201,7 @@ impl Mailbox {
 
     /// Moves the contents of the current message to the heap of its process, if `receive` does. The message's term. No
     /// other message is looked at.
-    #[inline]
+    #[inline(always)]
     pub fn look(&mut self, receive: impl FnOnce(&Fragment)) -> Option<Term> {
         debug_assert!(!self.is_looked_at());
         let message = self.current_place()?;

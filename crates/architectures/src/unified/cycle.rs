@@ -247,10 +247,12 @@ impl Unified {
     /// Whether the process that this thread is about to run has to be scanned first.
     #[inline]
     pub(super) fn wants_scan(&self, mutator: &Mutator) -> bool {
-        local(&self.threads, |local| {
-            let epoch = Epoch::of(local.heard());
-            epoch.phase() == Phase::Scan && State::of(mutator).is_wanted(epoch.cycle())
-        })
+        // Without a cycle, what this thread keeps need not be asked for: so at most slices.
+        self.epoch().phase() != Phase::Idle
+            && local(&self.threads, |local| {
+                let epoch = Epoch::of(local.heard());
+                epoch.phase() == Phase::Scan && State::of(mutator).is_wanted(epoch.cycle())
+            })
     }
 
     /// Scans a process that this thread is about to run.
