@@ -6,7 +6,8 @@ use atoll_process::{Caller, Interrupt, Outcome, Own, ReferenceId, Stopped};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
-/// What `look` finds in a process and the signals that it has not acted on yet, for a built-in function with these arguments; `None` if it does not exist.
+/// What `look` finds in a process and the signals that it has not acted on yet, for a built-in function with these
+/// arguments; `None` if it does not exist.
 fn look_at<R>(
     caller: &mut Caller<'_>,
     arguments: &[Term],

@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-/// Tracing and exceptions are slow anyway, and what piles up is gone at the end of the time slice. The others keep the call only where
-/// assertions of what they use are compiled in, as they are for tests: in release builds they jump.
+/// Tracing and exceptions are slow anyway, and what piles up is gone at the end of the time slice. The others keep the
+/// call only where assertions of what they use are compiled in, as they are for tests: in release builds they jump.
 /// `trace_hooks::raised` is no handler: it ends with a call of a function that the machine installs.
 const EXEMPT: [&str; 6] =
     ["10breakpoint", "9catch_end", "7receive7timeout", "7put_map", "_failed", "11trace_hooks6raised"];

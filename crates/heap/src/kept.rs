@@ -22,17 +22,17 @@ thread_local! {
     };
 }
 
-/// This thread's. In place where it is called, which `LocalKey::with` is for the shortest functions alone.
+/// Calls `use_it` with this thread's, in place: `LocalKey::with` is written in place for the shortest functions alone.
 #[inline(always)]
-fn kept<'a>() -> &'a Kept {
+fn with_kept<R>(use_it: impl FnOnce(&Kept) -> R) -> R {
     let kept = KEPT.with(std::ptr::from_ref);
-    // SAFETY: the memory is there until the thread ends, without a destructor, and no reference goes to other threads.
-    unsafe { &*kept }
+    // SAFETY: the memory is there until the thread ends, and has no destructor.
+    use_it(unsafe { &*kept })
 }
 
 /// See [`Fragment::keep_on_this_thread`].
 pub(crate) fn set_most(most: u32) {
-    kept().most.set(most);
+    with_kept(|kept| kept.most.set(most));
 }
 
 #[inline(always)]
@@ -40,12 +40,13 @@ pub(crate) fn take(capacity: usize) -> Option<NonNull<Fragment>> {
     if capacity >= SIZES {
         return None;
     }
-    let kept = kept();
-    let first = NonNull::new(kept.first[capacity].get())?;
-    // SAFETY: a kept fragment has no other user, and its head is whole.
-    kept.first[capacity].set(unsafe { first.as_ref() }.next());
-    kept.count[capacity].set(kept.count[capacity].get() - 1);
-    Some(first)
+    with_kept(|kept| {
+        let first = NonNull::new(kept.first[capacity].get())?;
+        // SAFETY: a kept fragment has no other user, and its head is whole.
+        kept.first[capacity].set(unsafe { first.as_ref() }.next());
+        kept.count[capacity].set(kept.count[capacity].get() - 1);
+        Some(first)
+    })
 }
 
 /// Room for one more fragment of this capacity among those that this thread keeps.
@@ -60,18 +61,22 @@ impl RoomToKeep {
     /// Room for a fragment of this capacity, if there is some.
     #[inline(always)]
     pub fn of(capacity: usize) -> Option<RoomToKeep> {
-        let kept = kept();
-        let is_there = capacity < SIZES && kept.count[capacity].get() < kept.most.get();
+        let is_there = capacity < SIZES && with_kept(|kept| kept.count[capacity].get() < kept.most.get());
         is_there.then_some(RoomToKeep { capacity, here: PhantomData })
     }
 
-    /// As [`Message::free_empty`], without a call.
+    /// As [`Message::free_empty`], without a call, for a message of this capacity.
+    ///
+    /// # Panics
+    /// The message is one of those that are never kept.
     #[inline(always)]
     pub fn keep(self, message: Message) {
         debug_assert!(!message.has_body() && message.off_heap().is_null());
         debug_assert_eq!(message.capacity(), self.capacity);
+        let capacity = message.capacity();
+        assert!(capacity < SIZES);
         // SAFETY: the message has this capacity, and is given up.
-        unsafe { put(message.into_raw(), self.capacity) };
+        unsafe { put(message.into_raw(), capacity) };
     }
 }
 
@@ -79,11 +84,12 @@ impl RoomToKeep {
 /// The fragment has this capacity, of which some are kept, and the caller gives it up.
 #[inline(always)]
 unsafe fn put(fragment: NonNull<Fragment>, capacity: usize) {
-    let kept = kept();
-    // SAFETY: the caller gives it up.
-    unsafe { fragment.as_ref().set_next(kept.first[capacity].get()) };
-    kept.first[capacity].set(fragment.as_ptr());
-    kept.count[capacity].set(kept.count[capacity].get() + 1);
+    with_kept(|kept| {
+        // SAFETY: the caller gives it up.
+        unsafe { fragment.as_ref().set_next(kept.first[capacity].get()) };
+        kept.first[capacity].set(fragment.as_ptr());
+        kept.count[capacity].set(kept.count[capacity].get() + 1);
+    });
 }
 
 /// Whether the fragment is kept, instead of freed.
@@ -116,6 +122,9 @@ mod tests {
             assert!(!keep(second, SIZES));
             assert_eq!(take(3), Some(first));
             assert_eq!(take(3), None);
+            RoomToKeep::of(3).unwrap().keep(Message::from_raw(first));
+            assert!(RoomToKeep::of(3).is_none() && RoomToKeep::of(SIZES).is_none());
+            assert_eq!(take(3), Some(first));
             set_most(0);
             Fragment::free(first);
             Fragment::free(second);
