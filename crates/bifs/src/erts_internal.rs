@@ -89,7 +89,7 @@ fn system_check(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if arguments[0] == atoms::SCHEDULERS { Ok(atoms::OK) } else { Err(badarg()) }
 }
 
-/// `process_display(Pid, backtrace)`: on standard error.
+/// `process_display(Pid, backtrace)`: on standard error; nothing of a sensitive process.
 fn process_display(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let pid = arguments[0];
     if arguments[1] != atoms::BACKTRACE {
@@ -100,6 +100,9 @@ fn process_display(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     if pid != caller.process.pid && !System::get().table.contains(pid) {
         return Err(badarg());
+    }
+    if pid == caller.process.pid && caller.own.flags.sensitive() {
+        return Ok(atoms::TRUE);
     }
     eprintln!("=proc:{}", to_string(pid));
     for address in atoll_process::inspect::return_addresses(caller.own, 64) {

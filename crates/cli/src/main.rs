@@ -34,10 +34,10 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     let first = words.next();
     if first.as_deref().is_some_and(erl::is_command_line) {
-        return end(erl::erl(first.into_iter().chain(words).collect()));
+        return end_as_erl(erl::erl(first.into_iter().chain(words).collect()));
     }
     match first.as_deref().and_then(|word| word.to_str()) {
-        Some("erl") => return end(erl::erl(words.collect())),
+        Some("erl") => return end_as_erl(erl::erl(words.collect())),
         Some("erlc") => return end(erlc::erlc(words.collect())),
         Some("escript") => return end(escript::escript(words.collect())),
         _ => {}
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         arguments::Command::Compare(options) => compare::compare(&options),
         arguments::Command::Bench { evaluation } => bench::bench(&evaluation),
         arguments::Command::Doctor { otp, list } => doctor::doctor(otp.as_deref(), list),
-        arguments::Command::Erl(options) => erl::erl(options.words),
+        arguments::Command::Erl(options) => return end_as_erl(erl::erl(options.words)),
         arguments::Command::Erlc(options) => erlc::erlc(options.words),
         arguments::Command::Escript(options) => escript::escript(options.words),
         arguments::Command::Analyse { sites, json, otp, subject } => {
@@ -71,6 +71,14 @@ fn end(result: Result<i32, String>) -> ExitCode {
         Ok(status) => ExitCode::from((status & 0xff) as u8),
         Err(error) => fail(&error),
     }
+}
+
+/// As [`end`], in the place of `erl`: programs that start it know its messages, in front of which no name stands.
+fn end_as_erl(result: Result<i32, String>) -> ExitCode {
+    end(result.or_else(|error| {
+        eprintln!("{error}");
+        Ok(1)
+    }))
 }
 
 fn fail(error: &str) -> ExitCode {

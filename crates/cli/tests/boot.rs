@@ -130,6 +130,7 @@ fn ends() {
     same_eval("halt(3).");
     same_eval("io:format(\"~p~n\", [1 + 1]), init:stop().");
     same_eval("init:stop(7).");
+    same_eval("process_flag(sensitive, true), erlang:process_display(self(), backtrace), erlang:display(x), halt().");
     same_eval("halt(\"slogan\").");
     same_though_it_ends(&["-noshell", "-eval", "foo:bar()."]);
     same_though_it_ends(&["-noshell", "-eval", "1 +."]);
@@ -149,6 +150,10 @@ fn arguments() {
     }
     same(&["-noinput", "+S", "3", "-eval", "io:format(\"~p~n\", [erlang:system_info(schedulers)]), halt()."]);
     same(&["-noshell", "+pc", "unicode", "-eval", "io:format(\"~tp~n\", [[1234]]), halt()."]);
+    // Programs that start `erl` know what it says first.
+    let wrong = ["+pcunicorn", "-noshell"];
+    let messages = ["erl", ATOLL].map(|program| outcome(program, &wrong, "").1);
+    assert!(messages.iter().all(|message| message.starts_with("bad range of printable characters")), "{messages:?}");
     assert_eq!(outcome(ATOLL, &["+bogus", "-noshell"], "").2, Some(1));
     assert_eq!(outcome(ATOLL, &["+S", "none", "-noshell"], "").2, Some(1));
 }
