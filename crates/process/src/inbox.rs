@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_wakes_and_who_comes_behind_what_wakes_nobody() {
+    fn the_first_wakes_and_so_does_one_behind_what_wakes_nobody() {
         let inbox = Inbox::default();
         for _ in 0..2 {
             assert!(inbox.push(Message::new(0)).unwrap());
