@@ -129,7 +129,7 @@ pub unsafe fn keep_message(hp: *mut Word, e: *mut Word, c: *mut Core) {
 }
 
 /// Takes the current message, whose term a register has, out of the mailbox, if there is nothing more to do: so with
-/// most messages. No call, so that the handler has no frame.
+/// most messages. No call, so that the handler saves hardly a register.
 #[inline(always)]
 pub unsafe fn take_plain_message(c: *mut Core) -> bool {
     // SAFETY: the process runs on this core.
