@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atoll_heap::{Fragment, Message};
+use atoll_heap::Message;
 use atoll_term::Term;
 use parking_lot::Mutex;
 
@@ -149,7 +149,7 @@ impl Touches {
     }
 
     /// The turn takes a message of this process out of its mailbox.
-    pub fn take(&self, pid: Term, message: &Fragment) {
+    pub fn take(&self, pid: Term, message: &Message) {
         // It may be that it would not have waited for the message.
         self.add(Object::Mail(pid.immediate_data()), How::Reads);
         if let Some(state) = &mut *self.0.lock()
@@ -211,6 +211,6 @@ impl Touches {
     }
 }
 
-fn address(message: &Fragment) -> usize {
-    std::ptr::from_ref(message).addr()
+fn address(message: &Message) -> usize {
+    std::ptr::from_ref::<atoll_heap::Fragment>(message).addr()
 }

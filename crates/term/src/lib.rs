@@ -39,7 +39,7 @@ pub use scratch::{MeasuringHeap, ScratchHeap};
 pub use short::copy_short;
 pub use size::{each_off_heap_binary, flat_words, shared_words};
 pub use view::{Big, Bits, External, ExternalKind, Fun, Reference, View};
-pub use word::{PID_NUMBER_BITS, PointersAmong, SMALL_MAX, SMALL_MIN, Term, WORD_BYTES, Word, pid_parts};
+pub use word::{PID_NUMBER_BITS, SMALL_MAX, SMALL_MIN, Term, WORD_BYTES, Word, is_pointer_among, pid_parts};
 
 /// Pairs up to which a map is flat.
 pub const FLAT_MAP_LIMIT: usize = 32;

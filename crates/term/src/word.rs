@@ -65,22 +65,10 @@ const fn pointer_bit(word: Word) -> Word {
     word ^ (word >> 1)
 }
 
-/// Whether there is a pointer among words, without a branch for each.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PointersAmong(Word);
-
-impl PointersAmong {
-    /// Among these.
-    #[inline(always)]
-    pub fn of<const WORDS: usize>(words: [Word; WORDS]) -> PointersAmong {
-        PointersAmong(words.into_iter().fold(0, |bits, word| bits | pointer_bit(word)))
-    }
-
-    /// Whether one of them is a pointer, or would be if it was a term.
-    #[inline(always)]
-    pub fn any(self) -> bool {
-        self.0 & 1 == 1
-    }
+/// Whether one of these words is a pointer, or would be if it was a term; without a branch for each.
+#[inline(always)]
+pub fn is_pointer_among<const WORDS: usize>(words: [Word; WORDS]) -> bool {
+    words.into_iter().fold(0, |bits, word| bits | pointer_bit(word)) & 1 == 1
 }
 
 impl Term {

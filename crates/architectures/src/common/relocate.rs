@@ -1,6 +1,6 @@
 //! Moving a run of whole objects as it is: pointers that lead into the run are shifted.
 
-use atoll_term::{Header, PointersAmong, Term, WORD_BYTES, Word};
+use atoll_term::{Header, Term, WORD_BYTES, Word, is_pointer_among};
 
 /// Words up to which a loop is faster than a call.
 const FEW: usize = 8;
@@ -79,7 +79,7 @@ impl Move {
         unsafe {
             let words = *self.from.cast::<[Word; WORDS]>();
             self.to.cast::<[Word; WORDS]>().write(words);
-            !PointersAmong::of(words).any()
+            !is_pointer_among(words)
         }
     }
 

@@ -5,7 +5,7 @@
 use std::mem::MaybeUninit;
 
 use atoll_heap::Message;
-use atoll_term::{Header, Kind, PointersAmong, Term, WORD_BYTES, Word};
+use atoll_term::{Header, Kind, Term, WORD_BYTES, Word, is_pointer_among};
 
 use super::Immovable;
 use super::sizing::extent;
@@ -103,7 +103,7 @@ unsafe fn copy_flat_words<const WORDS: usize>(root: Term) -> Option<Message> {
     // SAFETY: the object is whole; the fragment is ours alone, and has room for it.
     unsafe {
         let words = *root.pointer().cast::<[Word; WORDS]>();
-        if PointersAmong::of(words).any() {
+        if is_pointer_among(words) {
             return None;
         }
         let target = Message::new(WORDS);
