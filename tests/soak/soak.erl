@@ -2,7 +2,7 @@
 %% of every kind. Each message says what must be in it, so a collector's mistake shows as a wrong sum, or to --verify-heap.
 %% Arguments: seconds, workers. With the word "wrong" behind them the load gives wrong sums, which must make it fail.
 -module(soak).
--export([main/1, worker/2, keeper/1, run/2]).
+-export([main/1, worker/2, keeper/2, run/2]).
 
 main(Args) ->
     {Numbers, Words} = lists:partition(fun([C | _]) -> C >= $0 andalso C =< $9 end, Args),
@@ -11,22 +11,22 @@ main(Args) ->
     logger:set_primary_config(level, none),
     Table = ets:new(rows, [public, set]),
     ets:new(ordered, [public, named_table, ordered_set]),
-    End = erlang:monotonic_time(second) + Seconds,
-    Keepers = list_to_tuple([spawn(?MODULE, keeper, [[]]) || _ <- lists:seq(1, Workers)]),
+    End = erlang:monotonic_time(millisecond) + 1000 * Seconds,
+    Keepers = list_to_tuple([spawn(?MODULE, keeper, [[], 0]) || _ <- lists:seq(1, Workers)]),
     Loops = [spawn_monitor(?MODULE, run, [End, {Table, Keepers, N}]) || N <- lists:seq(1, Workers)],
     Loader = spawn_monitor(fun() -> load(End, 1) end),
     Rounds = lists:sum([element(2, {rounds, _} = ended(Loop)) || Loop <- Loops]),
     {versions, Versions} = ended(Loader),
     Kept = lists:sum([kept(K) || K <- tuple_to_list(Keepers)]),
     true = Kept > 0 andalso Rounds > 0 andalso Versions > 0,
-    io:format(standard_error, "~w rounds, ~w versions of code, ~w messages kept~n", [Rounds, Versions, Kept]),
+    io:format(standard_error, "~w rounds, ~w versions of code, ~w messages to keepers~n", [Rounds, Versions, Kept]),
     io:format("soak: all sums are right~n").
 
 %% Why a process has ended.
 ended({P, R}) ->
     receive {'DOWN', R, _, P, Reason} -> Reason end.
 
-%% How many messages a keeper has, if it has not found one of them wrong.
+%% How many messages a keeper was given, if it has not found one of those that it has wrong.
 kept(Keeper) ->
     R = monitor(process, Keeper),
     Keeper ! {check, self()},
@@ -35,12 +35,15 @@ kept(Keeper) ->
         {'DOWN', R, _, _, Reason} -> exit(Reason)
     end.
 
+%% A round of each kind, however slow the machine is, and then by chance.
 run(End, {_, _, N} = Where) ->
     rand:seed(exsss, {N, N, N}),
-    rounds(End, Where, 0).
+    Kinds = [1, 2, 3, 4, 5],
+    [round(Kind, Where) || Kind <- Kinds],
+    rounds(End, Where, length(Kinds)).
 
 rounds(End, Where, Rounds) ->
-    case erlang:monotonic_time(second) < End of
+    case erlang:monotonic_time(millisecond) < End of
         true ->
             round(rand:uniform(5), Where),
             rounds(End, Where, Rounds + 1);
@@ -102,17 +105,17 @@ worker(Parent, Data) ->
         kill -> exit(self(), kill)
     end.
 
-keeper(Kept) ->
+keeper(Kept, Given) ->
     receive
-        {keep, Data} -> keeper(lists:sublist([Data | Kept], 100));
+        {keep, Data} -> keeper(lists:sublist([Data | Kept], 100), Given + 1);
         {hand, To} when Kept =/= [] ->
             To ! {keep, lists:last(Kept)},
             check(hd(Kept)),
-            keeper(lists:droplast(Kept));
-        {hand, _} -> keeper(Kept);
+            keeper(lists:droplast(Kept), Given);
+        {hand, _} -> keeper(Kept, Given);
         {check, From} ->
             [check(Data) || Data <- Kept],
-            From ! {self(), length(Kept)}
+            From ! {self(), Given}
     end.
 
 %% A term that carries its own sum.
@@ -134,19 +137,18 @@ value(#{n := N}) -> N;
 value(<<N:32, 0:800>>) -> N;
 value(N) when is_integer(N) -> N.
 
+%% At least one version.
 load(End, Version) ->
-    case erlang:monotonic_time(second) < End of
-        true ->
-            Source = ["-module(version).", "-export([check/1]).",
-                      "check({data, S, _}) -> S * 0 + length([a, {b, \"literal\"}]) + " ++ integer_to_list(Version) ++ "."],
-            Forms = [begin {ok, T, _} = erl_scan:string(S), {ok, F} = erl_parse:parse_form(T), F end || S <- Source],
-            {ok, version, Binary} = compile:forms(Forms, []),
-            code:purge(version),
-            {module, version} = code:load_binary(version, "version.beam", Binary),
-            receive after 50 -> ok end,
-            load(End, Version + 1);
-        false ->
-            exit({versions, Version})
+    Source = ["-module(version).", "-export([check/1]).",
+              "check({data, S, _}) -> S * 0 + length([a, {b, \"literal\"}]) + " ++ integer_to_list(Version) ++ "."],
+    Forms = [begin {ok, T, _} = erl_scan:string(S), {ok, F} = erl_parse:parse_form(T), F end || S <- Source],
+    {ok, version, Binary} = compile:forms(Forms, []),
+    code:purge(version),
+    {module, version} = code:load_binary(version, "version.beam", Binary),
+    receive after 50 -> ok end,
+    case erlang:monotonic_time(millisecond) < End of
+        true -> load(End, Version + 1);
+        false -> exit({versions, Version})
     end.
 
 numbers(Args, Defaults) ->
