@@ -94,8 +94,11 @@ fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 tracing::event(from, caller.own, tracing::PROCS, "unlink", &[target]);
             }
             let Some(rare) = &mut caller.own.rare else { return Ok(atoms::TRUE) };
-            if rare.links.remove(target) {
-                System::get().deliver_or_answer(target, signal::bare(Signal::Unlink { from }));
+            if let Some(number) = rare.links.end(target) {
+                let signal = signal::bare(Signal::Unlink { from, number: Some(number) });
+                if System::get().deliver(target, signal).is_err() {
+                    rare.links.end_is_known(target, number);
+                }
             }
             Ok(atoms::TRUE)
         }

@@ -36,15 +36,15 @@ fn kind_of(target: Term) -> Term {
 /// `[{erl_link, process | port, Pid, linked, Number}]`, or `undefined`.
 pub fn links(caller: &mut Caller<'_>, arguments: &[Term], pid: Term) -> Outcome {
     let links = |own: &Own, waiting: &[Signal]| {
-        let mut links = own.rare.as_ref().map(|rare| rare.links.as_slice().to_vec()).unwrap_or_default();
+        let mut links = own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
         for signal in waiting {
             match signal {
-                Signal::Link { from } if !links.contains(from) => links.push(*from),
-                Signal::Unlink { from } | Signal::LinkExit { from, .. } => links.retain(|other| other != from),
+                Signal::Link { from } => drop(links.insert_from_there(*from)),
+                Signal::Unlink { from, .. } | Signal::LinkExit { from, .. } => drop(links.remove(*from)),
                 _ => {}
             }
         }
-        links
+        links.as_slice().to_vec()
     };
     let Some(links) = look_at(caller, arguments, pid, links)? else { return Ok(atoms::UNDEFINED) };
     let heap = caller.heap();

@@ -216,7 +216,7 @@ impl Port {
     pub fn leave(&self, state: &mut State, driver: &mut dyn Driver) {
         if let Some(place) = state.links.iter().position(|linked| *linked == state.connected) {
             state.links.swap_remove(place);
-            deliver(state.connected, signal::bare(Signal::Unlink { from: self.id }));
+            deliver(state.connected, signal::bare(Signal::Unlink { from: self.id, number: None }));
         }
         self.end(state, driver, atoms::NORMAL);
     }
@@ -261,7 +261,7 @@ impl Port {
     pub fn not_opened(&self, state: &mut State, driver: &mut dyn Driver, failure: Failure) {
         let Some((_, opener)) = state.opening else { return };
         state.links.retain(|linked| *linked != opener);
-        deliver(opener, signal::bare(Signal::Unlink { from: self.id }));
+        deliver(opener, signal::bare(Signal::Unlink { from: self.id, number: None }));
         self.answer_opening(state, driver::reason(failure));
         self.end(state, driver, atoms::NORMAL);
     }

@@ -45,7 +45,7 @@ impl Ports for AllPorts {
         let Some(port) = find_for_processes(port) else { return Err(message) };
         let Some(body) = signal::detach(&message) else { return Ok(()) };
         let known = port.with(|port, state, _| match body {
-            Signal::Link { from } | Signal::Unlink { from } => {
+            Signal::Link { from } | Signal::Unlink { from, .. } => {
                 state.links.retain(|pid| *pid != from);
                 if matches!(body, Signal::Link { .. }) {
                     state.links.push(from);
@@ -64,6 +64,7 @@ impl Ports for AllPorts {
             return Err(signal::attach(message, body));
         }
         match body {
+            Signal::Unlink { from, number } => signal::tell_unlink_is_known(port.id, from, number),
             Signal::LinkExit { from, .. } => {
                 let was_linked = port.with(|_, state, _| {
                     let before = state.links.len();

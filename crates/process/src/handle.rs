@@ -110,16 +110,22 @@ fn act(
     match body {
         Signal::Message { mark, from } => take_in(process.pid, own, message, mark, from),
         Signal::Link { from } => {
-            if own.rare().links.insert(from) && own.flags.traced() {
+            if own.rare().links.insert_from_there(from) && own.flags.traced() {
                 tracing::event(process.pid, own, tracing::PROCS, "getting_linked", &[from]);
             }
         }
-        Signal::Unlink { from } => {
+        Signal::Unlink { from, number } => {
             if let Some(rare) = &mut own.rare {
                 rare.links.remove(from);
             }
+            signal::tell_unlink_is_known(process.pid, from, number);
             if own.flags.traced() {
                 tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
+            }
+        }
+        Signal::UnlinkKnown { from, number } => {
+            if let Some(rare) = &mut own.rare {
+                rare.links.end_is_known(from, number);
             }
         }
         Signal::LinkExit { from, mark } => {
@@ -279,7 +285,7 @@ pub fn demonitor(pid: Term, own: &mut Own, reference: ReferenceId) -> bool {
         rare.aliases.remove(&reference);
     }
     if !monitor.target.is_none() {
-        System::get().end_monitor(monitor.target, signal::bare(Signal::Demonitor { reference }));
+        System::get().deliver_quietly(monitor.target, signal::bare(Signal::Demonitor { reference }));
     }
     true
 }

@@ -1,6 +1,8 @@
 //! Signals: everything that one process can tell another. All of them travel through the receiver's inbox, so that
 //! what one process sends to another arrives in the order in which it was sent.
 
+use std::num::NonZeroU64;
+
 use atoll_heap::{Fragment, Message};
 use atoll_term::Term;
 
@@ -8,6 +10,7 @@ use crate::reference::ReferenceId;
 use crate::remote::RemoteSignal;
 use crate::sequence::Mark;
 use crate::suspension::Reply;
+use crate::system::System;
 
 /// Body of a signal that is not a plain message. Terms in it are immediate or stand in the fragment's `term`.
 #[derive(Clone, Debug)]
@@ -29,6 +32,15 @@ pub enum Signal {
     Unlink {
         /// Local pid.
         from: Term,
+        /// Number of the link's end; a port that ends has none, and waits for no answer.
+        number: Option<NonZeroU64>,
+    },
+    /// The sender knows that the receiver is not linked any more.
+    UnlinkKnown {
+        /// Local pid.
+        from: Term,
+        /// Number of the link's end.
+        number: NonZeroU64,
     },
     /// A linked process has ended. The fragment's term is `{'EXIT', From, Reason}`.
     LinkExit {
@@ -145,6 +157,13 @@ pub fn attach(message: Message, signal: Signal) -> Message {
 /// A signal that brings no term.
 pub fn bare(signal: Signal) -> Message {
     attach(Message::new(0), signal)
+}
+
+/// Answers an end of a link, whatever its receiver knew of the link.
+pub fn tell_unlink_is_known(receiver: Term, sender: Term, number: Option<NonZeroU64>) {
+    if let Some(number) = number {
+        System::get().deliver_quietly(sender, bare(Signal::UnlinkKnown { from: receiver, number }));
+    }
 }
 
 /// Takes the body out of a signal; `None` if it is a plain message.

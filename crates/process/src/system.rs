@@ -325,10 +325,10 @@ impl System {
         }
     }
 
-    /// Sends the end of a monitor, which changes nothing before the receiver runs anyway: it is not woken for that. A
-    /// server that has answered a call would otherwise run once more, and stand in a run queue before what its client
-    /// starts next.
-    pub fn end_monitor(&self, pid: Term, mut signal: Message) {
+    /// Sends a signal that changes nothing before the receiver runs anyway: it is not woken for that. A server that has
+    /// answered a call would otherwise run once more for the end of its client's monitor, and stand in a run queue
+    /// before what the client starts next.
+    pub fn deliver_quietly(&self, pid: Term, mut signal: Message) {
         if self.held_back.is_on() {
             let Some(prompt) = self.hold_back(pid, signal) else { return };
             signal = prompt;
@@ -391,6 +391,7 @@ impl System {
                 let exit = Signal::LinkExit { from: pid, mark: Mark::Neutral };
                 self.deliver_or_answer(*from, attach(answer, exit));
             }
+            Signal::Unlink { from, number } => crate::signal::tell_unlink_is_known(pid, *from, *number),
             Signal::Monitor { from, reference, name, tag } => {
                 let kind = if pid.is_local_port() { atoms::PORT } else { atoms::PROCESS };
                 let answer = Message::compose(|heap| {

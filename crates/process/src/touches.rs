@@ -178,7 +178,11 @@ impl Touches {
                         | Signal::Timeout { .. }
                 );
                 match body {
-                    Signal::Link { .. } | Signal::Unlink { .. } | Signal::Monitor { .. } | Signal::Demonitor { .. } => {
+                    Signal::Link { .. }
+                    | Signal::Unlink { .. }
+                    | Signal::UnlinkKnown { .. }
+                    | Signal::Monitor { .. }
+                    | Signal::Demonitor { .. } => {
                         self.add(Object::Watch(number), How::Adds);
                     }
                     _ if is_message => {}
