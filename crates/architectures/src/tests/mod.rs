@@ -125,17 +125,22 @@ impl Process {
         self.reserve_within_slice(words);
     }
 
+    /// Learns of the phase of a cycle that is on.
+    pub(crate) fn hear(&mut self) {
+        if let Some(collector) = self.architecture.concurrent_roots() {
+            // SAFETY: the test runs this process and keeps its terms as roots.
+            unsafe {
+                if collector.hears_within_slice(&mut self.mutator) {
+                    collector.visit_roots(&mut self.mutator, &mut Roots(&mut self.roots));
+                }
+            }
+        }
+    }
+
     /// As [`Process::reserve`], where no time slice may end.
     pub(crate) fn reserve_within_slice(&mut self, words: usize) {
         if self.mutator.free_words() < words {
-            if let Some(collector) = self.architecture.concurrent_roots() {
-                // SAFETY: the test runs this process and keeps its terms as roots.
-                unsafe {
-                    if collector.hears_within_slice(&mut self.mutator) {
-                        collector.visit_roots(&mut self.mutator, &mut Roots(&mut self.roots));
-                    }
-                }
-            }
+            self.hear();
             self.collect(Collection { heap_words: words, ..Collection::default() }).unwrap();
         }
     }

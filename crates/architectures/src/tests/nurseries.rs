@@ -87,6 +87,27 @@ fn what_nobody_was_shown_dies_without_a_cycle() {
     unsafe { OffHeapBinary::release(binary) };
 }
 
+/// A loop that allocates in built-in functions alone is never short of room where it is collected. All of what this one
+/// allocates is some 250 times as much as what a cycle begins for.
+#[test]
+fn what_functions_allocate_dies_without_cycles_too() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = begun(architecture);
+    let expected = rooted(&mut process);
+    let before = architecture.progress();
+    for _ in 0..rounds(40_000) {
+        process.list((0..50).map(Term::small));
+        if !process.mutator.is_calm() && architecture.wants_collection(&process.mutator) {
+            process.hear();
+            process.collect(Collection { stack_words: 1, ..Collection::default() }).unwrap();
+        }
+    }
+    let cycles = architecture.progress().0 - before.0;
+    assert!(cycles < 10, "{cycles} cycles");
+    assert_eq!(contents(process.roots[1]), expected);
+}
+
 #[test]
 fn what_others_have_been_shown_stays_where_it_is() {
     let (architecture, _guard) = unified();

@@ -29,7 +29,7 @@ impl Unified {
         if limits::is_due(mutator, &request) {
             limits::check(&self.space, mutator, &request, live, roots)?;
         }
-        mutator.fragment_words = 0;
+        let has_extended = std::mem::take(&mut mutator.fragment_words) > 0;
         self.reserve_stack(mutator, request.stack_words);
         if request.hibernate {
             stack::fit(mutator, request.stack_words);
@@ -38,7 +38,7 @@ impl Unified {
         if request.major || self.must_stop() || self.space.is_short(request.heap_words.div_ceil(LINE_WORDS)) {
             self.stop_and_collect(mutator, request, live, roots);
         }
-        self.make_room(mutator, request.heap_words, live, roots);
+        self.make_room(mutator, request.heap_words, has_extended, live, roots);
         if mutator.off_heap_bytes > 0 {
             self.off_heap_bytes.fetch_add(std::mem::take(&mut mutator.off_heap_bytes), Ordering::Relaxed);
         }

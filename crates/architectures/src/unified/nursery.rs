@@ -117,6 +117,27 @@ impl Nursery {
         words_between(self.from, top) + self.earlier.iter().map(Part::words).sum::<usize>()
     }
 
+    /// Ends the process's buffer where the nursery has so many words, if that leaves so many free. What was behind is a
+    /// spare buffer.
+    fn cut(&mut self, mutator: &mut Mutator, most: usize, free: usize) {
+        let behind = self.words(mutator.limit).saturating_sub(most).min(mutator.free_words().saturating_sub(free));
+        let words = behind / LINE_WORDS * LINE_WORDS;
+        if words == 0 {
+            return;
+        }
+        let limit = mutator.limit;
+        let start = limit.wrapping_sub(words);
+        mutator.limit = start;
+        self.add_spare(Part { start, end: start, limit });
+    }
+
+    /// Nothing lies in a part any longer.
+    fn add_spare(&mut self, part: Part) {
+        if part.room() >= FEWEST_LINES * LINE_WORDS {
+            self.spares.push(part);
+        }
+    }
+
     /// There is none in the thread's buffer any longer.
     pub(super) fn end(&mut self) {
         self.owner = null();
@@ -165,15 +186,24 @@ enum Next {
 
 impl Unified {
     /// A process that collects gets room for so many words, out of its nursery if it has one. All of its objects are
-    /// complete.
-    pub(super) fn make_room(&self, mutator: &mut Mutator, words: usize, live: &mut [Term], roots: &mut dyn RootSet) {
+    /// complete. What allocates in built-in functions alone, as a loop that builds a map does, is never short of room
+    /// here, for these have taken another buffer (`has_extended`): its nursery is looked at all the same.
+    pub(super) fn make_room(
+        &self,
+        mutator: &mut Mutator,
+        words: usize,
+        has_extended: bool,
+        live: &mut [Term],
+        roots: &mut dyn RootSet,
+    ) {
         let is_short = mutator.free_words() < words;
         let has_binaries = mutator.off_heap_bytes >= OFF_HEAP_BYTES_AT_LEAST;
         let collects_always = has_binaries || self.base.settings.is_stressed();
-        if !is_short && !collects_always {
+        if !is_short && !collects_always && !has_extended {
             return;
         }
         match self.next(mutator, words, collects_always) {
+            Next::GoesOn(_) | Next::Scattered if !is_short => return,
             Next::GoesOn(lines) => return self.extend_nursery(mutator, words, lines),
             Next::Ends => end(mutator),
             Next::Full if self.is_small(mutator, roots) => {
@@ -258,6 +288,7 @@ impl Unified {
         }
         if self.is_between_cycles(local) {
             local.nursery.begin(mutator, mutator.top);
+            local.nursery.cut(mutator, NURSERY_WORDS, 0);
             State::of_mut(mutator).nursery_of = local.number;
         } else {
             local.nursery.end();
@@ -282,9 +313,13 @@ impl Unified {
         let goes_on = self.with_local(|local| {
             let is_of = is_of(local, mutator);
             let nursery = &mut local.nursery;
-            if is_of && has_moved {
-                nursery.earlier.push(Part { start: nursery.from, end: top, limit });
-                nursery.from = mutator.top;
+            if is_of {
+                let used = nursery.words(top);
+                if has_moved {
+                    nursery.earlier.push(Part { start: nursery.from, end: top, limit });
+                    nursery.from = mutator.top;
+                }
+                nursery.cut(mutator, if used < NURSERY_WORDS { NURSERY_WORDS } else { MOST_WORDS }, words);
             }
             is_of && nursery.earlier.len() <= MOST_EARLIER && nursery.words(mutator.limit) <= MOST_WORDS
         });
@@ -319,8 +354,9 @@ impl Unified {
         mutator.top = last.start;
         limits::count_from_here(mutator);
         self.with_local(|local| {
-            local.nursery.spares.extend(earlier.into_iter().filter(|part| part.room() >= FEWEST_LINES * LINE_WORDS));
+            earlier.into_iter().for_each(|part| local.nursery.add_spare(part));
             local.nursery.begin(mutator, mutator.top);
+            local.nursery.cut(mutator, NURSERY_WORDS, 0);
             local.nursery.top = top;
             local.nursery.limit = limit;
             local.nursery.has_left(copied, words);
