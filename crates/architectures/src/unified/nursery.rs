@@ -66,6 +66,28 @@ impl Part {
     }
 }
 
+/// Addresses modulo 64 granules, with a bit for each granule in which something lies. Most words that are looked at
+/// refer elsewhere, and need no look at each part then.
+#[derive(Clone, Copy, Debug)]
+struct Granules(u64);
+
+/// Bytes of a granule. A nursery has six to ten of them.
+const GRANULE_BYTES: usize = 128 << 10;
+
+impl Granules {
+    fn of<'p>(parts: impl Iterator<Item = &'p Part>) -> Granules {
+        let all = parts.filter(|part| part.words() > 0).flat_map(|part| {
+            (part.start as usize / GRANULE_BYTES)..=((part.end as usize - size_of::<Word>()) / GRANULE_BYTES)
+        });
+        Granules(all.fold(0, |bits, granule| bits | 1 << (granule % 64)))
+    }
+
+    #[inline(always)]
+    fn may_contain(self, place: *const Word) -> bool {
+        self.0 >> (place as usize / GRANULE_BYTES % 64) & 1 == 1
+    }
+}
+
 /// What a thread keeps of the nursery in its buffer.
 #[derive(Debug)]
 pub(super) struct Nursery {
@@ -378,6 +400,8 @@ impl Unified {
 /// new place behind as in `common/cheney.rs`.
 struct Copy<'u> {
     unified: &'u Unified,
+    /// Where in memory its parts lie.
+    granules: Granules,
     /// The nursery.
     last: Part,
     earlier: Vec<Part>,
@@ -398,11 +422,17 @@ impl<'u> Copy<'u> {
         let Nursery { from: start, top, limit, .. } = *nursery;
         let last = Part { start, end: mutator.top, limit: mutator.limit };
         let earlier = nursery.earlier.clone();
-        Copy { unified, last, earlier, top, limit, unscanned: top, waiting: Vec::new(), copied: 0 }
+        let granules = Granules::of(earlier.iter().chain([&last]));
+        Copy { unified, granules, last, earlier, top, limit, unscanned: top, waiting: Vec::new(), copied: 0 }
     }
 
     #[inline(always)]
     fn contains(&self, place: *const Word) -> bool {
+        self.granules.may_contain(place) && self.is_in_part(place)
+    }
+
+    #[inline]
+    fn is_in_part(&self, place: *const Word) -> bool {
         self.last.contains(place) || self.earlier.iter().any(|part| part.contains(place))
     }
 
