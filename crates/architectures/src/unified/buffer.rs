@@ -148,11 +148,13 @@ impl Unified {
     #[cold]
     pub(super) fn allocate_more(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
         let place = if State::of(mutator).running {
-            self.refill_nursery(mutator, words);
+            let has_more = self.refill_nursery(mutator, words);
             let place = mutator.top;
             mutator.top = place.wrapping_add(words);
-            // The time slice ends soon, and the process works for the collector then.
-            mutator.fragment_words += words;
+            if !has_more {
+                // The time slice ends soon, and the process collects its nursery or works for the collector then.
+                mutator.fragment_words += words;
+            }
             place
         } else {
             // What is made here may refer to it.

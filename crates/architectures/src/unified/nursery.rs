@@ -226,7 +226,10 @@ impl Unified {
         }
         match self.next(mutator, words, collects_always) {
             Next::GoesOn(_) | Next::Scattered if !is_short => return,
-            Next::GoesOn(lines) => return self.extend_nursery(mutator, words, lines),
+            Next::GoesOn(lines) => {
+                self.extend_nursery(mutator, words, lines);
+                return;
+            }
             Next::Ends => end(mutator),
             Next::Full if self.is_small(mutator, roots) => {
                 // SAFETY: the process is collected with these roots, and nobody else refers into its nursery.
@@ -319,35 +322,38 @@ impl Unified {
     }
 
     /// A built-in function that cannot collect gets another buffer, with so many free words. The nursery goes on there,
-    /// if it has room for all: what is made there may be referred to by what is in it.
-    pub(super) fn refill_nursery(&self, mutator: &mut Mutator, words: usize) {
+    /// if it has room for all: what is made there may be referred to by what is in it. Returns whether it was not full.
+    pub(super) fn refill_nursery(&self, mutator: &mut Mutator, words: usize) -> bool {
         if words > WORTH_COLLECTING {
             end(mutator);
         }
-        self.extend_nursery(mutator, words, BUFFER_LINES);
+        self.extend_nursery(mutator, words, BUFFER_LINES)
     }
 
-    /// The process gets another buffer, of so many lines at most, for the nursery that it may have.
-    fn extend_nursery(&self, mutator: &mut Mutator, words: usize, lines: usize) {
+    /// The process gets another buffer, of so many lines at most, for the nursery that it may have. Returns whether it
+    /// has one that was not full.
+    fn extend_nursery(&self, mutator: &mut Mutator, words: usize, lines: usize) -> bool {
         let (top, limit) = (mutator.top, mutator.limit);
         self.refill(mutator, words, lines);
         let has_moved = mutator.top != top;
-        let goes_on = self.with_local(|local| {
-            let is_of = is_of(local, mutator);
-            let nursery = &mut local.nursery;
-            if is_of {
-                let used = nursery.words(top);
-                if has_moved {
-                    nursery.earlier.push(Part { start: nursery.from, end: top, limit });
-                    nursery.from = mutator.top;
-                }
-                nursery.cut(mutator, if used < NURSERY_WORDS { NURSERY_WORDS } else { MOST_WORDS }, words);
+        let used = self.with_local(|local| {
+            if !is_of(local, mutator) {
+                return None;
             }
-            is_of && nursery.earlier.len() <= MOST_EARLIER && nursery.words(mutator.limit) <= MOST_WORDS
+            let nursery = &mut local.nursery;
+            let used = nursery.words(top);
+            if has_moved {
+                nursery.earlier.push(Part { start: nursery.from, end: top, limit });
+                nursery.from = mutator.top;
+            }
+            nursery.cut(mutator, if used < NURSERY_WORDS { NURSERY_WORDS } else { MOST_WORDS }, words);
+            let goes_on = nursery.earlier.len() <= MOST_EARLIER && nursery.words(mutator.limit) <= MOST_WORDS;
+            goes_on.then_some(used)
         });
-        if !goes_on {
+        if used.is_none() {
             end(mutator);
         }
+        used.is_some_and(|used| used < NURSERY_WORDS)
     }
 
     /// Copies what lives in the process's nursery, which is empty then.
