@@ -94,7 +94,8 @@ pub fn atom_indices() -> usize {
 /// is for names that had these indices in an earlier run. False, and without effect: an atom was made already that is
 /// not well-known.
 pub fn reserve_atoms(names: impl Iterator<Item = &'static str>) -> bool {
-    let indices = read_indices();
+    // No atom is made meanwhile.
+    let _indices = read_indices();
     let mut reserved = TABLE.reserved.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if atom_indices() > WELL_KNOWN.len() {
         return false;
@@ -104,9 +105,8 @@ pub fn reserve_atoms(names: impl Iterator<Item = &'static str>) -> bool {
     reserved.reserve(names.size_hint().0);
     let mut count = 0;
     for name in names.take(most) {
-        if !indices.contains_key(name) {
-            reserved.insert(name, (first + count) as u32);
-        }
+        // That of a well-known atom would never be asked for here.
+        reserved.insert(name, (first + count) as u32);
         count += 1;
     }
     TABLE.ends.store((first + count) as u32, Ordering::Release);
