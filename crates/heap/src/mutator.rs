@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use atoll_term::{Allocate, HeldPart, OffHeapBinary, Term, Word};
 
+use crate::architecture::Collection;
 use crate::capabilities::stack_markers;
 use crate::fragment::{Fragment, link_off_heap, off_heap_bytes};
 use crate::message::Message;
@@ -95,6 +96,13 @@ impl Mutator {
     #[inline(always)]
     pub fn free_words(&self) -> usize {
         (self.heap_limit() as usize).saturating_sub(self.top as usize) / atoll_term::WORD_BYTES
+    }
+
+    /// Whether a request asks for room on a stack that lies apart from its heap, and for nothing else that is not there.
+    pub fn lacks_stack_alone(&self, request: &Collection) -> bool {
+        let free = (self.stack as usize).saturating_sub(self.block as usize) / atoll_term::WORD_BYTES;
+        let needs_heap = request.major || request.hibernate || request.heap_words > self.free_words();
+        !self.limit.is_null() && request.stack_words > free && !needs_heap && self.is_calm()
     }
 
     /// Stack words in use.
@@ -289,5 +297,26 @@ mod tests {
             order.push(message.capacity());
         }
         assert_eq!(order, [9, 6, 4]);
+    }
+
+    #[test]
+    fn a_request_for_a_stack_apart_is_told_from_others() {
+        let mut stack = [0; 10];
+        let mut heap = [0; 10];
+        let mut mutator = Mutator::empty();
+        mutator.block = stack.as_mut_ptr();
+        mutator.stack = mutator.block.wrapping_add(4);
+        mutator.top = heap.as_mut_ptr();
+        mutator.limit = mutator.top.wrapping_add(10);
+        let frame = Collection { stack_words: 5, heap_words: 10, ..Collection::default() };
+        assert!(mutator.lacks_stack_alone(&frame));
+        assert!(!mutator.lacks_stack_alone(&Collection { stack_words: 4, ..frame }));
+        assert!(!mutator.lacks_stack_alone(&Collection { heap_words: 11, ..frame }));
+        assert!(!mutator.lacks_stack_alone(&Collection { major: true, ..frame }));
+        assert!(!mutator.lacks_stack_alone(&Collection { hibernate: true, ..frame }));
+        mutator.fragment_words = 1;
+        assert!(!mutator.lacks_stack_alone(&frame));
+        let united = Mutator { limit: std::ptr::null_mut(), fragment_words: 0, ..mutator };
+        assert!(!united.lacks_stack_alone(&frame));
     }
 }

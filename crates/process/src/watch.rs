@@ -133,6 +133,11 @@ unsafe fn limit_reached(
 #[cold]
 #[inline(never)]
 unsafe fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
+    if own.mutator.lacks_stack_alone(&request) {
+        // Nothing is collected.
+        // SAFETY: the caller's obligation.
+        return charged(State::Collection, || unsafe { own.collect(request, live) });
+    }
     let before = architecture().sizes(&own.mutator);
     let started = clock::monotonic();
     // SAFETY: the caller's obligation.

@@ -152,6 +152,17 @@ fn messages_from_outside_of_the_heap_are_not_in_a_nursery() {
     message.free_empty();
 }
 
+/// What is allocated first after a stopped world, such as the answer to who asked for the collection, asks for no other.
+#[test]
+fn a_process_without_a_buffer_gets_one_and_is_calm() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = begun(architecture);
+    process.collect(Collection { major: true, stack_words: 1, ..Collection::default() }).unwrap();
+    process.tuple(&[Term::NIL; 3]);
+    assert!(process.mutator.is_calm());
+}
+
 /// A built-in function that cannot collect gets other buffers, and may complete an object of the first one then.
 #[test]
 fn a_nursery_goes_on_where_a_function_gets_more_room() {

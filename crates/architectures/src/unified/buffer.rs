@@ -148,11 +148,14 @@ impl Unified {
     #[cold]
     pub(super) fn allocate_more(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
         let place = if State::of(mutator).running {
-            let has_more = self.refill_nursery(mutator, words);
+            // A process that had no buffer has filled none.
+            let is_first = is_clear(mutator);
+            let has_more = self.refill_nursery(mutator, words) || is_first;
             let place = mutator.top;
             mutator.top = place.wrapping_add(words);
-            if !has_more {
-                // The time slice ends soon, and the process collects its nursery or works for the collector then.
+            if !has_more || State::of(mutator).maximum_words() > 0 {
+                // The time slice ends soon, and the process collects its nursery, works for the collector or is measured
+                // by its limit then.
                 mutator.fragment_words += words;
             }
             place
