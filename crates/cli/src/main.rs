@@ -29,7 +29,7 @@ static ALLOCATOR: OrEnd<mimalloc::MiMalloc> = OrEnd(mimalloc::MiMalloc);
 static ALLOCATOR: OrEnd<std::alloc::System> = OrEnd(std::alloc::System);
 
 fn main() -> ExitCode {
-    atoll_platform::save_addresses();
+    atoll_platform::addresses::save();
     // These take OTP's options, which are not to be split as ours are, and need not be Unicode.
     let mut words = std::env::args_os().skip(1);
     let first = words.next();

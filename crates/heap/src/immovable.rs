@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use atoll_platform::Reservation;
+use atoll_platform::addresses::Share;
 use atoll_term::{Allocate, Term, WORD_BYTES, Word};
 
 use crate::part::architecture;
@@ -112,12 +113,15 @@ impl Range {
     /// # Errors
     /// The system gives no addresses even for the last of them.
     pub fn with_area(settings: &Settings, areas: &[usize]) -> Result<(Arc<Range>, usize), NoAddresses> {
-        // Falls back to a small range where the system allows no large one.
-        let sizes = [RESERVED_BYTES, RESERVED_BYTES >> 6];
-        let wishes = areas.iter().flat_map(|area| sizes.map(|blocks| (blocks, *area)));
+        // Falls back to a small range where the system allows no large one, and to smaller ones by plan.
+        let sizes = [0, 6, 9, 11].map(|halvings| RESERVED_BYTES >> halvings);
+        let least = (sizes[3], areas.last().copied().unwrap_or(0));
+        let is_planned =
+            |(blocks, area): &(usize, usize)| *blocks <= Share::Immovable.most() && *area <= Share::MessageArea.most();
+        let wishes =
+            areas.iter().flat_map(|area| sizes.map(|blocks| (blocks, *area))).filter(is_planned).chain([least]);
         let mut made = wishes.filter_map(|(blocks, area)| Some((Reservation::new(blocks + area).ok()?, blocks, area)));
-        let least = sizes[1] + areas.last().unwrap_or(&0);
-        let (reservation, blocks, area) = made.next().ok_or(NoAddresses(least))?;
+        let (reservation, blocks, area) = made.next().ok_or(NoAddresses(least.0 + least.1))?;
         let range = Range { reservation, blocks, verify: settings.verify, free: Mutex::default() };
         Ok((Arc::new(range), area))
     }

@@ -1,5 +1,6 @@
 //! The operating system, as the machine sees it: reserved address ranges, clocks, resident memory.
 
+pub mod addresses;
 pub mod allocator;
 pub mod clock;
 pub mod copies;
@@ -26,23 +27,6 @@ pub use observed::Observed;
 pub fn machine_bytes() -> usize {
     let info = rustix::system::sysinfo();
     (info.totalram as usize).saturating_mul(info.mem_unit.max(1) as usize)
-}
-
-/// Addresses that this process may use, in bytes (`ulimit -v`).
-pub fn address_bytes() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
-    limit.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX)
-}
-
-/// Where addresses are limited, leaves them to the machine: the C library, whose memory only a few libraries use, would
-/// take 64 MB of them for each thread, and 128 for a moment, as long as there are any. To be called before threads are
-/// started.
-pub fn save_addresses() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    if address_bytes() < usize::MAX {
-        // SAFETY: sets a figure of the C library's allocator.
-        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
-    }
 }
 
 /// The user whose rights this process has.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use atoll_heap::counters::{self, record_area_slice, record_idle_work, record_slice};
 use atoll_heap::{Settings, build_window, immovable, settings};
+use atoll_platform::addresses::Share;
 use atoll_platform::clock::{monotonic, thread_cpu};
 use atoll_platform::ending;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
@@ -112,8 +113,8 @@ impl Area {
     /// The system gives no addresses.
     pub(super) fn new(settings: &Settings) -> Result<(Area, Arc<immovable::Range>), NotMade> {
         let limit = settings.area_limit.unwrap_or_else(|| {
-            // The area takes several times its limit of addresses.
-            (atoll_platform::machine_bytes().min(atoll_platform::address_bytes() / 8)).clamp(64 << 20, 96 << 30)
+            // The area takes twice its limit of addresses at least.
+            (atoll_platform::machine_bytes().min(Share::MessageArea.most() / 2)).clamp(64 << 20, 96 << 30)
         });
         let config = Config {
             pause_bound: settings.max_pause / SLICES,

@@ -3,6 +3,7 @@
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{HeapOptions, Message, Mutator, STATE_WORDS, counters, out_of_memory};
 use atoll_platform::Reservation;
+use atoll_platform::addresses::Share;
 use atoll_term::{WORD_BYTES, Word};
 
 use super::limits::Account;
@@ -14,6 +15,8 @@ use crate::common::in_32_bits;
 
 /// Addresses reserved for the whole heap.
 const RESERVED_BYTES: usize = 192 << 30;
+/// See [`Share::reserve`]: 96 MB at least.
+const HALVINGS: usize = 11;
 /// Words of a range whose memory is kept when the range is emptied ...
 const KEPT_WORDS: usize = 1 << 20;
 /// ... and of a range that will soon be filled again: the system takes longer to give a page than a program to fill it.
@@ -157,9 +160,8 @@ impl Collector {
     }
 
     pub(super) fn new(young_words: usize, mark_sweep: bool) -> Result<Collector, NoAddresses> {
-        let reservation = (0..12)
-            .find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok())
-            .ok_or(NoAddresses(RESERVED_BYTES >> 11))?;
+        let reservation =
+            Share::Heap.reserve(RESERVED_BYTES, HALVINGS).map_err(|refused| NoAddresses(refused.bytes))?;
         let bytes = reservation.bytes() / 3 / 4096 * 4096;
         let start = reservation.start().as_ptr() as usize;
         let range = |number: usize| Range { start: start + number * bytes, bytes };

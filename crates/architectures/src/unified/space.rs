@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{counters, out_of_memory};
+use atoll_platform::addresses::Share;
 use atoll_platform::{Reservation, ending, make_pages};
 use atoll_term::{Term, WORD_BYTES, Word};
 
@@ -34,7 +35,8 @@ const PAGED_LINES: usize = (64 << 10) / LINE_BYTES;
 
 /// Addresses reserved; halved until the system gives them.
 const RESERVED_BYTES: usize = if cfg!(miri) { 16 << 20 } else { 128 << 30 };
-const HALVINGS: usize = if cfg!(miri) { 1 } else { 11 };
+/// See [`Share::reserve`]: 128 MB at least.
+const HALVINGS: usize = if cfg!(miri) { 0 } else { 10 };
 
 /// What the verifier puts into lines that nobody uses: no term, and no address that anything has.
 pub(super) const POISON: Word = 0xdead_dead_dead_dead_u64 << 2;
@@ -131,8 +133,7 @@ impl Space {
     /// # Errors
     /// The system gives no addresses.
     pub(super) fn new(poisons: bool, fixed: Option<usize>) -> Result<Space, NoAddresses> {
-        let none = NoAddresses(RESERVED_BYTES >> (HALVINGS - 1));
-        let memory = (0..HALVINGS).find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok()).ok_or(none)?;
+        let memory = Share::Heap.reserve(RESERVED_BYTES, HALVINGS).map_err(|refused| NoAddresses(refused.bytes))?;
         let bytes = memory.bytes() / (SECTION_WORDS * WORD_BYTES) * (SECTION_WORDS * WORD_BYTES);
         let (lines, marks, full) = (LineBytes::new(bytes)?, MarkBits::new(bytes)?, FullMarks::new(bytes)?);
         let start = memory.start().as_ptr() as usize;

@@ -21,8 +21,9 @@ use std::thread::Builder;
 
 use atoll_heap::counters::take_paused;
 use atoll_heap::{Fragment, idle_work};
+use atoll_platform::addresses::Share;
 use atoll_platform::sync::{AtomicBool, AtomicI64, AtomicUsize, Condvar, Mutex, Ordering};
-use atoll_platform::{Observed, address_bytes, clock, threads};
+use atoll_platform::{Observed, clock, threads};
 use atoll_process::microstates::{State, charged};
 use atoll_process::table::{Pinned, pin};
 use atoll_process::{Entry, Held, Lent, Priority, Queued, Schedule, System, Urgency, profile, send};
@@ -43,15 +44,12 @@ use crate::world::Gate;
 
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
 const STACK_BYTES: usize = 256 << 20;
-/// It takes no more than such a part of the addresses that the machine may use (`ulimit -v`), but so many bytes at
-/// least.
-const STACK_PART: usize = 32;
-/// See [`STACK_PART`].
+/// It takes no less than so many bytes, however few addresses the machine may use.
 const LEAST_STACK_BYTES: usize = 4 << 20;
 
 /// Native stack of a scheduler here, in bytes.
 pub(crate) fn stack_bytes() -> usize {
-    (address_bytes() / STACK_PART).clamp(LEAST_STACK_BYTES, STACK_BYTES)
+    Share::SchedulerStack.most().clamp(LEAST_STACK_BYTES, STACK_BYTES)
 }
 
 /// Switches after which timers are looked at, if no process used its whole slice before, and no collector kept one for

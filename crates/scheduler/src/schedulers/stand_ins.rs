@@ -8,8 +8,9 @@
 use std::thread::Builder;
 
 use atoll_heap::Fragment;
+use atoll_platform::addresses::Share;
 use atoll_platform::sync::{AtomicUsize, Condvar, Mutex, Ordering};
-use atoll_platform::{Observed, address_bytes, clock, threads};
+use atoll_platform::{Observed, clock, threads};
 use atoll_process::System;
 
 use super::polls::Turn;
@@ -20,8 +21,6 @@ use crate::contract::Engine;
 
 /// The most threads that stand in for schedulers, and watch them.
 const MOST: usize = 64;
-/// Of the addresses that the machine may use (`ulimit -v`), their stacks take no more than such a part.
-const PART_OF_ADDRESSES: usize = 8;
 /// How often a stand-in looks for something to run before it leaves the rest to the watch.
 const LOOKS: u32 = 100;
 
@@ -73,7 +72,7 @@ impl Pool {
 
     /// Gives the watch to another thread; whether a new one has to be started for it.
     fn give_watch(&self) -> bool {
-        let most = MOST.min(address_bytes() / PART_OF_ADDRESSES / stack_bytes());
+        let most = MOST.min(Share::StandIns.most() / stack_bytes());
         let mut roles = self.state.lock();
         roles.is_watched = false;
         let is_missing = roles.waiting == 0 && roles.started < most;
