@@ -25,7 +25,7 @@ impl fmt::Display for NotMade {
                 write!(out, "--heap {name}: there is no such heap architecture; choose one of {}", NAMES.join(", "))
             }
             NotMade::NoAddresses(NoAddresses(bytes)) => {
-                write!(out, "cannot reserve {bytes} bytes of addresses (literals and message area)")
+                write!(out, "cannot reserve {bytes} bytes of addresses (ulimit -v)")
             }
             NotMade::NoArea(error) => write!(out, "no message area: {error}"),
         }

@@ -1,9 +1,9 @@
 //! The plan of a limited address space.
 //!
 //! A machine reserves far more addresses than it will use, for addresses cost nothing, unless `ulimit -v` limits them.
-//! Then each reservation takes a part of the limit that this plan gives it, whatever is free at that moment: the one that
-//! came first would otherwise leave too little for the others, and whether a machine starts would depend on which power
-//! of two fits the limit. What the plan leaves is for all that is allocated as it is needed.
+//! Then each reservation takes a part of the limit that this plan gives it, whatever is free at that moment: the one
+//! that came first would otherwise leave too little for the others, and whether a machine starts would depend on which
+//! power of two fits the limit. What the plan leaves is for all that is allocated as it is needed.
 
 use std::sync::OnceLock;
 
@@ -72,9 +72,9 @@ fn used() -> usize {
     pages * rustix::param::page_size()
 }
 
-/// Where addresses are limited, leaves them to the machine, and makes the plan: the C library, whose memory only a few libraries use, would
-/// take 64 MB of them for each thread, and 128 for a moment, as long as there are any. To be called before threads are
-/// started.
+/// Where addresses are limited, leaves them to the machine, and makes the plan. The C library, whose memory only a few
+/// libraries use, would take 64 MB of them for each thread, and 128 for a moment, as long as there are any. To be called
+/// before threads are started.
 pub fn save() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if limit() < usize::MAX {
