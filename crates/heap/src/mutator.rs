@@ -98,7 +98,8 @@ impl Mutator {
         (self.heap_limit() as usize).saturating_sub(self.top as usize) / atoll_term::WORD_BYTES
     }
 
-    /// Whether a request asks for room on a stack that lies apart from its heap, and for nothing else that is not there.
+    /// Whether a request asks for room on a stack that lies apart from its heap, and for nothing else that is not
+    /// there.
     pub fn lacks_stack_alone(&self, request: &Collection) -> bool {
         let free = (self.stack as usize).saturating_sub(self.block as usize) / atoll_term::WORD_BYTES;
         let needs_heap = request.major || request.hibernate || request.heap_words > self.free_words();

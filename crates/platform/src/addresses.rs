@@ -73,8 +73,8 @@ fn used() -> usize {
 }
 
 /// Where addresses are limited, leaves them to the machine, and makes the plan. The C library, whose memory only a few
-/// libraries use, would take 64 MB of them for each thread, and 128 for a moment, as long as there are any. To be called
-/// before threads are started.
+/// libraries use, would take 64 MB of them for each thread, and 128 for a moment, as long as there are any. To be
+/// called before threads are started.
 pub fn save() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if limit() < usize::MAX {

@@ -152,7 +152,8 @@ fn messages_from_outside_of_the_heap_are_not_in_a_nursery() {
     message.free_empty();
 }
 
-/// What is allocated first after a stopped world, such as the answer to who asked for the collection, asks for no other.
+/// What is allocated first after a stopped world, such as the answer to who asked for the collection, asks for no
+/// other.
 #[test]
 fn a_process_without_a_buffer_gets_one_and_is_calm() {
     let (architecture, _guard) = unified();

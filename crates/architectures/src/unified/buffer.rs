@@ -154,8 +154,8 @@ impl Unified {
             let place = mutator.top;
             mutator.top = place.wrapping_add(words);
             if !has_more || State::of(mutator).maximum_words() > 0 {
-                // The time slice ends soon, and the process collects its nursery, works for the collector or is measured
-                // by its limit then.
+                // The time slice ends soon, and the process collects its nursery, works for the collector or is
+                // measured by its limit then.
                 mutator.fragment_words += words;
             }
             place
