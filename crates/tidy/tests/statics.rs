@@ -41,6 +41,7 @@ const OF_THE_PROCESS: &[(&str, &str, &str)] = &[
     ("nifs/src/monitors.rs", "NEXT", "numbers that are given once"),
     ("nifs/src/threads.rs", "KEYS", "numbers that are given once, also to libraries' threads"),
     ("nifs/src/threads.rs", "NAMES", "threads by the numbers that the C library gives them"),
+    ("platform/src/addresses.rs", "LIMIT", "the system limits the process"),
     ("platform/src/clock.rs", "OFFSET", "between two clocks of the system"),
     ("platform/src/debugger.rs", "LIST", "a debugger looks at the process"),
     ("platform/src/debugger.rs", "TURN", "a debugger looks at the process"),
