@@ -108,7 +108,7 @@ impl Range {
     }
 
     /// A range with an area behind its blocks, for an architecture's own immovable objects: of the first of these sizes
-    /// in bytes that the system allows, which it gives, too.
+    /// in bytes that the plan of addresses and the system allow, which it gives, too.
     ///
     /// # Errors
     /// The system gives no addresses even for the last of them.

@@ -33,7 +33,7 @@ const RESERVE: usize = 3;
 /// Lines whose pages are made at once.
 const PAGED_LINES: usize = (64 << 10) / LINE_BYTES;
 
-/// Addresses reserved; halved until the system gives them.
+/// Addresses reserved; halved until the plan of addresses and the system allow them.
 const RESERVED_BYTES: usize = if cfg!(miri) { 16 << 20 } else { 128 << 30 };
 /// See [`Share::reserve`]: 128 MB at least.
 const HALVINGS: usize = if cfg!(miri) { 0 } else { 10 };
