@@ -422,13 +422,13 @@ impl Walk<'_, '_> {
                 }
                 self.branch(*fail);
             }
-            I::LoopRec { fail, destination } => {
+            I::LoopRec { fail, destination, .. } => {
                 let fate = self.state.write(*destination);
                 self.origin(index, Outside::Message, fate);
                 self.labels.branch(*fail, &mut self.state);
             }
             I::WaitTimeout { fail, .. } => self.labels.branch(*fail, &mut self.state),
-            I::KeepMessage | I::RemoveMessage | I::Timeout => {}
+            I::KeepMessage | I::RemoveMessage(_) | I::Timeout => {}
             I::RecvMarkerReserve(destination) => {
                 self.state.write(*destination);
             }

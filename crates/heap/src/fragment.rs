@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::body;
 use crate::kept;
 use atoll_platform::allocator::may_fail;
-use atoll_term::{Term, WORD_BYTES, Word, release_off_heap_part};
+use atoll_term::{Header, Kind, Term, WORD_BYTES, Word, release_off_heap_part};
 
 /// The head of a fragment; its words follow directly behind. A message in a mailbox is one of these, so that a
 /// small message costs a single allocation.
@@ -229,6 +229,24 @@ impl Fragment {
     pub fn words(&self) -> *mut Word {
         // The words follow the head in the same block. A pointer made of the reference could not write them.
         std::ptr::with_exposed_provenance_mut(std::ptr::from_ref(self).addr() + HEAD)
+    }
+
+    /// Whether its words are its term and nothing else, a cons or a tuple: what that refers to lies elsewhere.
+    #[inline(always)]
+    pub fn is_one_object(&self) -> bool {
+        let term = self.term();
+        if !term.is_pointer() || term.pointer() != self.words() {
+            return false;
+        }
+        // SAFETY: the term lies in this fragment, which is whole.
+        let words = match term.is_cons() {
+            true => 2,
+            false => match unsafe { Header::from_word(*term.pointer()) } {
+                header if header.kind() == Kind::Tuple => header.object_words(),
+                _ => return false,
+            },
+        };
+        self.used() == words
     }
 
     /// Words in use.

@@ -1,7 +1,7 @@
 //! From the typed form to code words.
 
 use atoll_code::{Linked, ModuleCode, NewMap, NewValue, Translate, Translated, TranslatedFunction, registry};
-use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Shape, Source};
+use atoll_loader::instruction::{HeapNeed, Holder, Instruction, Label, Register, Shape, Source};
 use atoll_term::{Export, Header, Kind, Term, Word, atoms};
 
 use crate::handlers::{area, call, control, data, exception, map, receive, test};
@@ -31,6 +31,8 @@ pub struct Translator {
     pub stress: bool,
     /// Allocation sites are to be known (`sites.rs`).
     pub sites: bool,
+    /// Messages have words of their own, outside of heaps.
+    pub in_place: bool,
 }
 
 impl Translate for Translator {
@@ -517,12 +519,19 @@ impl<'l> Writer<'l> {
                 let export = registry().export(atoms::ERLANG, name, 2);
                 self.emit(receive::send, &[std::ptr::from_ref(export) as Word]);
             }
-            Instruction::LoopRec { fail, destination } => {
-                self.emit_with_label(receive::loop_rec, *fail, &[any_register(*destination)]);
+            Instruction::LoopRec { fail, destination, in_place } => {
+                let stays = *in_place && self.translator.in_place;
+                let chosen: Handler = if stays { receive::loop_rec_in_place } else { receive::loop_rec };
+                self.emit_with_label(chosen, *fail, &[any_register(*destination)]);
             }
             Instruction::KeepMessage => self.emit(receive::keep_message, &[]),
             Instruction::LoopRecEnd(target) => self.emit_with_label(receive::loop_rec_end, *target, &[]),
-            Instruction::RemoveMessage => self.emit(receive::remove_message, &[]),
+            Instruction::RemoveMessage(holder) => match holder {
+                Holder::Nothing if self.translator.in_place => self.emit(receive::remove_unheld, &[]),
+                Holder::Unread(x) if self.translator.in_place => self.emit(receive::remove_unread, &[offset(*x)]),
+                Holder::Read(x) if self.translator.in_place => self.emit(receive::remove_held, &[offset(*x)]),
+                _ => self.emit(receive::remove_message, &[]),
+            },
             Instruction::Wait(target) => self.emit_with_label(receive::wait, *target, &[]),
             Instruction::WaitTimeout { fail, time } => {
                 self.emit_with_label(receive::wait_timeout, *fail, &[self.any(*time)]);

@@ -40,6 +40,20 @@ pub enum Register {
     Y(u16),
 }
 
+/// Which registers hold a message when it is taken, if it was looked at by a [`Instruction::LoopRec`] with `in_place`;
+/// others may hold parts of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Any may.
+    Unknown,
+    /// None does.
+    Nothing,
+    /// This X register alone, which is not read again.
+    Unread(u16),
+    /// This X register alone.
+    Read(u16),
+}
+
 /// Something that can be read: a register or a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
@@ -429,15 +443,15 @@ pub enum Instruction {
 
     /// X0 ! X1
     Send,
-    /// The current message to X0, or jump when there is none.
-    LoopRec { fail: Label, destination: Register },
+    /// The current message to X0, or jump when there is none. `in_place`: all that may take it says where it is.
+    LoopRec { fail: Label, destination: Register, in_place: bool },
     /// Make the message that was looked at part of the heap. The loader puts it in front of a `loop_rec_end` where the
     /// code before may have put parts of the message elsewhere than into X registers.
     KeepMessage,
     /// Go on with the next message.
     LoopRecEnd(Label),
     /// Take the current message out of the mailbox.
-    RemoveMessage,
+    RemoveMessage(Holder),
     /// Sleep until a message comes.
     Wait(Label),
     /// Sleep until a message or the timeout (milliseconds or `infinity`). When a message comes,

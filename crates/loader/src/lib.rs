@@ -23,6 +23,7 @@ mod layout;
 mod module;
 mod opcodes;
 mod tables;
+mod taken;
 
 pub use check::implied_reads;
 pub use disassemble::{disassemble, instruction_text};
@@ -94,6 +95,7 @@ pub fn load_among(
     let outside = check::Outside { callable, is_built_in: &is_built_in };
     let unproven = check::check(&decoded, &layout, &atoms, &imports, &outside)?;
     let guards = check::insert(&mut decoded, &mut layout, unproven);
+    taken::note(&mut decoded, &layout);
     let most = |count: fn(&decode::Extent) -> u16| decoded.extents.iter().map(count).max().unwrap_or(0);
     let (max_x, max_float) = (most(|extent| extent.x), most(|extent| extent.floats));
 

@@ -2,7 +2,7 @@
 
 mod support;
 
-use atoll_loader::{Instruction as I, Module, Shape, Source, TypeTest, load, load_among};
+use atoll_loader::{Holder, Instruction as I, Module, Shape, Source, TypeTest, load, load_among};
 use support::assembler::{Arg::*, Assembler};
 
 /// A module with `f/1`, whose entry is label 2, and room for more behind it.
@@ -291,6 +291,91 @@ fn a_message_is_kept_where_more_than_registers_may_lead_into_it() {
     // Another look begins anew; a message that was looked at in a slot is there already.
     assert_eq!(looks(&|a| done(a.op(64, &[X(0), Y(0)]).op(23, &[F(4), X(0)]))), []);
     assert_eq!(looks(&|a| done(a.op(23, &[F(4), Y(0)]))), [I::KeepMessage]);
+}
+
+#[test]
+fn where_a_message_is_when_it_is_taken() {
+    // `loop_rec` into X0, the tests that it is a pair, what is done with it, and the place where others are left.
+    let taken = |does: &dyn Fn(&mut Assembler)| {
+        let module = module(|a| {
+            a.op(12, &[U(1), U(1)]).op(172, &[List(vec![Y(0)])]).op(1, &[U(3)]).op(23, &[F(4), X(0)]);
+            a.op(57, &[F(5), X(0)]).op(58, &[F(5), X(0), U(2)]);
+            does(a);
+            a.op(1, &[U(5)]).op(24, &[F(3)]).op(1, &[U(4)]).op(25, &[F(3)]);
+        });
+        let in_place = module.code.iter().any(|one| matches!(one, I::LoopRec { in_place: true, .. }));
+        let holders = module.code.iter().filter_map(|one| match one {
+            I::RemoveMessage(holder) => Some(*holder),
+            _ => None,
+        });
+        (in_place, holders.collect::<Vec<_>>())
+    };
+    // What follows `remove_message`.
+    let ends = |a: &mut Assembler| done(a.op(18, &[U(1)]).op(19, &[]));
+    let returns = |a: &mut Assembler| {
+        a.op(64, &[Nil, X(0)]);
+        ends(a);
+    };
+    let nothing = |way: &dyn Fn(&mut Assembler)| {
+        taken(&|a| {
+            way(a);
+            a.op(21, &[]);
+            returns(a);
+        })
+    };
+    // X0 is not read again. An element takes its place, in front of the end or behind it; the message is returned.
+    assert_eq!(nothing(&|_| ()), (true, vec![Holder::Unread(0)]));
+    assert_eq!(nothing(&|a| done(a.op(66, &[X(0), U(1), X(0)]))), (true, vec![Holder::Nothing]));
+    let late = taken(&|a| {
+        a.op(21, &[]).op(125, &[F(0), U(1), U(1), I(1), I(2), X(1)]).op(66, &[X(0), U(1), X(0)]);
+        ends(a);
+    });
+    assert_eq!(late, (true, vec![Holder::Read(0)]));
+    let whole = taken(&|a| {
+        a.op(21, &[]);
+        ends(a);
+    });
+    assert_eq!(whole, (true, vec![Holder::Read(0)]));
+    // A collection looks at X0, and nothing reads it then. A call reads its arguments, and leaves nothing.
+    let collects = taken(&|a| {
+        a.op(21, &[]).op(16, &[U(2), U(1)]);
+        returns(a);
+    });
+    assert_eq!(collects, (true, vec![Holder::Unread(0)]));
+    let call = |arity| {
+        taken(&|a| {
+            a.op(21, &[]).op(4, &[U(arity), F(2)]);
+            ends(a);
+        })
+    };
+    assert_eq!(call(1), (true, vec![Holder::Read(0)]));
+    // Two ways to two ends.
+    let two = taken(&|a| {
+        a.op(66, &[X(0), U(0), X(1)]).op(43, &[F(6), X(1), Nil]).op(21, &[]);
+        returns(a);
+        a.op(1, &[U(6)]).op(66, &[X(0), U(1), X(0)]).op(21, &[]);
+        ends(a);
+    });
+    assert_eq!(two, (true, vec![Holder::Unread(0), Holder::Nothing]));
+    // Two ways to one end, of which one has overwritten X0.
+    let joined = taken(&|a| {
+        a.op(66, &[X(0), U(0), X(1)]).op(43, &[F(6), X(1), Nil]).op(66, &[X(0), U(1), X(0)]);
+        a.op(1, &[U(6)]).op(21, &[]);
+        ends(a);
+    });
+    assert_eq!(joined, (false, vec![Holder::Unknown]));
+    // Another register has it; a guard function gives something of it; a call may do anything.
+    assert_eq!(nothing(&|a| done(a.op(64, &[X(0), X(1)]))), (false, vec![Holder::Unknown]));
+    assert_eq!(nothing(&|a| done(a.op(64, &[X(0), Y(0)]))), (false, vec![Holder::Unknown]));
+    assert_eq!(nothing(&|a| done(a.op(64, &[Nil, X(1)]).op(169, &[X(0), X(1)]))), (false, vec![Holder::Unknown]));
+    assert_eq!(nothing(&|a| done(a.op(125, &[F(5), U(1), U(1), X(0), I(1), X(1)]))), (false, vec![Holder::Unknown]));
+    assert_eq!(nothing(&|a| done(a.op(4, &[U(1), F(2)]))), (false, vec![Holder::Unknown]));
+    // Room that was asked for is not taken by the message.
+    let room = |a: &mut Assembler| {
+        a.op(16, &[U(2), U(1)]).op(21, &[]);
+        ends(a);
+    };
+    assert_eq!(taken(&room), (false, vec![Holder::Unknown]));
 }
 
 #[test]

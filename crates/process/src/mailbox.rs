@@ -8,10 +8,10 @@
 //! `receive` looks at messages from `save` on; taking one, or a timeout, puts `save` back to the first. Messages
 //! before `save` have been looked at, so their terms may lie on the process's heap: they are roots.
 //!
-//! A message that stays in its fragment when it is looked at belongs to no heap, although registers of its process may
-//! lead into it. Code looks at parts of it, and then says that it does not match, or takes it. Before anything else may
-//! happen to what leads there (a collection, another look), the words of the message become part of the heap
-//! (`Own::keep_looked_at`).
+//! A message that stays in its fragment when it is looked at, because it is large or will soon be of no use, belongs to
+//! no heap, although registers of its process may lead into it. Code looks at parts of it, and then says that it does
+//! not match, or takes it. Before anything else may happen to what leads there (a collection, another look), the words
+//! of the message become part of the heap (`Own::keep_looked_at`).
 //!
 //! A collector may visit the messages in portions. The architecture hears of those that are looked at, or taken,
 //! meanwhile.
@@ -197,6 +197,33 @@ impl Mailbox {
         // SAFETY: the message is in the mailbox, which is borrowed.
         let fragment = unsafe { message.as_ref() };
         (self.aside.is_moved_alone() && fragment.used() == 0).then(|| fragment.term())
+    }
+
+    /// The term of the current message, if it can stay where it is until it is taken, or left: it has no words, or is
+    /// one object, of which code looks at the elements. Nothing else was looked at.
+    #[inline(always)]
+    pub fn look_in_place(&mut self) -> Option<Term> {
+        let message = self.current_place()?;
+        // SAFETY: the message is in the mailbox, which is borrowed.
+        let fragment = unsafe { message.as_ref() };
+        let stays = match fragment.used() {
+            0 => self.aside.is_moved_alone(),
+            _ => fragment.is_one_object() && self.aside.set_in_place(message.as_ptr()),
+        };
+        stays.then(|| fragment.term())
+    }
+
+    /// As [`Mailbox::take_current`], of a message that was looked at in place, if it is the first, if nothing has to be
+    /// told of it, and if `admit` gives something for it.
+    #[inline(always)]
+    pub fn take_in_place<R>(&mut self, admit: impl FnOnce(&Fragment) -> Option<R>) -> Option<(Message, R)> {
+        let message = NonNull::new(self.first)?;
+        if !self.save.is_null() {
+            return None;
+        }
+        // SAFETY: the message is in the mailbox, which is borrowed.
+        let admitted = admit(unsafe { message.as_ref() })?;
+        self.aside.take_in_place(message.as_ptr()).then(|| (self.take_first(message), admitted))
     }
 
     /// Moves the contents of the current message to the heap of its process, if `receive` does. The message's term. No

@@ -1,6 +1,6 @@
 //! Sending and receiving, apart from how instructions name registers and labels.
 
-use atoll_heap::RoomToKeep;
+use atoll_heap::{Message, RoomToKeep};
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, receive_signals};
 use atoll_process::remote::Sent;
@@ -147,6 +147,40 @@ pub unsafe fn take_plain_message(c: *mut Core) -> bool {
     }
 }
 
+/// Takes the current message, which was looked at in place, out of the mailbox, if there is nothing more to do. What is
+/// given beside it takes the message when nothing leads there any more. No timer runs for the process.
+#[inline(always)]
+pub unsafe fn take_in_place(c: *mut Core) -> Option<(Message, RoomToKeep)> {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let own = &mut *(*c).own;
+        if (*c).story.is_some() || own.flags.sequenced() {
+            return None;
+        }
+        let taken = own.mailbox.take_in_place(|message| RoomToKeep::of(message.capacity()))?;
+        own.wait = WaitState::None;
+        Some(taken)
+    }
+}
+
+/// The term of a message that was taken where it lay, which becomes part of the heap. Reductions then.
+#[inline(never)]
+pub unsafe fn move_in(message: Message, room: RoomToKeep, reds: i64, c: *mut Core) -> (Term, i64) {
+    // SAFETY: the process runs on this core; its registers are in the mutator, and one alone has the message's term.
+    unsafe {
+        let core = &mut *c;
+        let mutator = &mut (*core.own).mutator;
+        let has_moved = core.architecture.receive(mutator, &message);
+        let term = message.term();
+        if has_moved {
+            room.keep(message);
+            return (term, reds);
+        }
+        core.architecture.keep_fragment(mutator, message);
+        (term, end_soon_if_full(reds, core))
+    }
+}
+
 /// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout; reductions then.
 /// Registers are in the mutator afterwards.
 #[inline(never)]
@@ -173,6 +207,20 @@ pub unsafe fn take_message(hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core)
         core.architecture.keep_fragment(&mut own.mutator, message);
         end_soon_if_full(reds, core)
     }
+}
+
+/// Whether a timer runs for the process.
+#[inline(always)]
+pub unsafe fn has_timer(c: *mut Core) -> bool {
+    // SAFETY: the process runs on this core.
+    unsafe { (*(*c).own).timer != 0 }
+}
+
+/// The process takes a message, so it waits no longer.
+#[inline(never)]
+pub unsafe fn forget_timer(c: *mut Core) {
+    // SAFETY: the process runs on this core.
+    unsafe { forget_timeout(&mut *(*c).own) }
 }
 
 #[inline(always)]

@@ -254,7 +254,12 @@ pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, B
     // To verify what the analysis says, its sites are asked.
     let sites = architecture.allocation_sites().is_some() && (options.area != BuildInArea::Never || options.verify);
     let translator: &'static interpreter::translate::Translator =
-        Box::leak(Box::new(interpreter::translate::Translator { united, stress, sites }));
+        Box::leak(Box::new(interpreter::translate::Translator {
+            united,
+            stress,
+            sites,
+            in_place: !architecture.messages_are_roots(),
+        }));
     atoll_code::set_translator(translator);
     let begins_changed = matches!(options.area, BuildInArea::Always | BuildInArea::Analysis);
     let site_checks = match sites {

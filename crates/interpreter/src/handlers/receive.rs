@@ -14,10 +14,10 @@ use atoll_runtime::core::{Core, Exit, dispatch};
 use atoll_runtime::pause::{enter, yield_at};
 use atoll_runtime::raise;
 use atoll_runtime::receive::{self, Sending, Wait, sleep, take_signals};
-use atoll_term::{Export, Word, atoms};
+use atoll_term::{Export, Term, Word, atoms};
 
 use crate::handlers::control::any_at;
-use crate::operand::{Any, Write};
+use crate::operand::{Any, Write, X};
 
 /// `send`: X0 ! X1, the result is the message. Operand: the export of `erlang:'!'/2`.
 pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
@@ -61,6 +61,18 @@ pub unsafe fn loop_rec(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
     // SAFETY: the process runs on this core.
     unsafe {
         if let Some(message) = (*(*c).own).mailbox.term_without_words() {
+            Any::write(*ip.add(2), message, e, c);
+            return dispatch(ip.add(3), hp, e, reds, c);
+        }
+        loop_rec_any(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`loop_rec`], where it is known which register has the message when it is taken.
+pub unsafe fn loop_rec_in_place(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        if let Some(message) = (*(*c).own).mailbox.look_in_place() {
             Any::write(*ip.add(2), message, e, c);
             return dispatch(ip.add(3), hp, e, reds, c);
         }
@@ -128,17 +140,84 @@ pub unsafe fn remove_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
         if receive::take_plain_message(c) {
             return dispatch(ip.add(1), hp, e, reds, c);
         }
-        remove_any_message(ip, hp, e, reds, c)
+        remove_any_message(ip.add(1), hp, e, reds, c)
     }
 }
 
-/// As [`remove_message`], whatever there is to do beside.
+/// As [`remove_message`], where no register has the message.
+pub unsafe fn remove_unheld(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        if receive::has_timer(c) {
+            return remove_timer(ip, hp, e, reds, c);
+        }
+        match receive::take_in_place(c) {
+            Some((message, room)) => room.keep(message),
+            None if receive::take_plain_message(c) => {}
+            None => return remove_any_message(ip.add(1), hp, e, reds, c),
+        }
+        dispatch(ip.add(1), hp, e, reds, c)
+    }
+}
+
+/// As [`remove_message`], where one X register has the message, and is not read any more. Operand: the register.
+pub unsafe fn remove_unread(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        if receive::has_timer(c) {
+            return remove_timer(ip, hp, e, reds, c);
+        }
+        match receive::take_in_place(c) {
+            Some((message, room)) => {
+                // A collection may look at it.
+                X::write(*ip.add(1), Term::NIL, e, c);
+                room.keep(message);
+            }
+            None if receive::take_plain_message(c) => {}
+            None => return remove_any_message(ip.add(2), hp, e, reds, c),
+        }
+        dispatch(ip.add(2), hp, e, reds, c)
+    }
+}
+
+/// As [`remove_message`], where one X register has the message. Operand: the register.
+pub unsafe fn remove_held(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        if receive::has_timer(c) {
+            return remove_timer(ip, hp, e, reds, c);
+        }
+        let Some((message, room)) = receive::take_in_place(c) else {
+            if receive::take_plain_message(c) {
+                return dispatch(ip.add(2), hp, e, reds, c);
+            }
+            return remove_any_message(ip.add(2), hp, e, reds, c);
+        };
+        (*c).swap_out(hp, e);
+        let (term, reds) = receive::move_in(message, room, reds, c);
+        X::write(*ip.add(1), term, e, c);
+        dispatch(ip.add(2), (*c).top(), e, reds, c)
+    }
+}
+
+/// In front of [`remove_unheld`] and the like: forgets the timer, and goes on with the instruction.
+#[cold]
+#[inline(never)]
+unsafe fn remove_timer(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        receive::forget_timer(c);
+        dispatch(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`remove_message`], whatever there is to do beside. `ip` is behind the instruction.
 #[inline(never)]
 unsafe fn remove_any_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         let reds = receive::take_message(hp, e, reds, c);
-        dispatch(ip.add(1), (*c).top(), e, reds, c)
+        dispatch(ip, (*c).top(), e, reds, c)
     }
 }
 

@@ -75,7 +75,7 @@ impl Room {
             | I::FloatConvert { .. }
             | I::FloatArithmetic { .. }
             | I::FloatNegate { .. }
-            | I::RemoveMessage
+            | I::RemoveMessage(_)
             | I::RecvMarkerBind { .. }
             | I::RecvMarkerClear(_)
             | I::HasMapFields { .. }

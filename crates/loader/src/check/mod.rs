@@ -24,6 +24,7 @@ mod types;
 mod values;
 
 pub use registers::implied_reads;
+pub(crate) use registers::keeps_as_read;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

@@ -50,6 +50,12 @@ pub fn implied_reads(instruction: &Instruction) -> u16 {
     implicit(instruction).reads
 }
 
+/// How many X registers, from the first on, an instruction keeps for what follows and reads only if it collects.
+pub(crate) fn keeps_as_read(instruction: &Instruction) -> Option<u16> {
+    let Implicit { reads, keeps, .. } = implicit(instruction);
+    keeps.filter(|keeps| *keeps == reads && !matches!(instruction, Instruction::CatchEnd { .. }))
+}
+
 /// The rules of an instruction.
 pub(crate) fn implicit(instruction: &Instruction) -> Implicit {
     use Instruction as I;
@@ -250,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_trimmed() {
-        let mut registers = Registers::new(Extent { x: 4, y: 5, floats: 1 });
+        let mut registers = Registers::new(Extent { x: 4, y: 5, floats: 1, receives: false });
         for slot in 0..5 {
             registers.set(Register::Y(slot), Value::unnamed(Type::tuple_of(slot.into())));
         }

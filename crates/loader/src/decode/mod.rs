@@ -9,7 +9,7 @@ pub(crate) use operands::{Extent, FLOAT_WORDS, FUN_WORDS, REGISTERS, Tables};
 
 use crate::cursor::Cursor;
 use crate::error::Result;
-use crate::instruction::{HeapNeed, ImportIndex, Instruction, Label};
+use crate::instruction::{HeapNeed, Holder, ImportIndex, Instruction, Label};
 use crate::module::Module;
 use crate::opcodes as op;
 use operands::Operands;
@@ -287,9 +287,13 @@ impl Decoder<'_> {
             op::RAW_RAISE => Instruction::RawRaise,
 
             op::SEND => Instruction::Send,
-            op::LOOP_REC => Instruction::LoopRec { fail: operands.label()?, destination: operands.register()? },
+            op::LOOP_REC => {
+                operands.extent.receives = true;
+                let (fail, destination) = (operands.label()?, operands.register()?);
+                Instruction::LoopRec { fail, destination, in_place: false }
+            }
             op::LOOP_REC_END => Instruction::LoopRecEnd(operands.label()?),
-            op::REMOVE_MESSAGE => Instruction::RemoveMessage,
+            op::REMOVE_MESSAGE => Instruction::RemoveMessage(Holder::Unknown),
             op::WAIT => Instruction::Wait(operands.label()?),
             op::WAIT_TIMEOUT => Instruction::WaitTimeout { fail: operands.label()?, time: operands.source()? },
             op::TIMEOUT => Instruction::Timeout,

@@ -53,11 +53,13 @@ pub(crate) struct Extent {
     pub(crate) x: u16,
     pub(crate) y: u16,
     pub(crate) floats: u16,
+    /// Whether it looks at messages.
+    pub(crate) receives: bool,
 }
 
 impl Extent {
     /// Of code that names none: exceptions use some all the same.
-    pub(crate) const LEAST: Extent = Extent { x: EXCEPTION_REGISTERS, y: 0, floats: 0 };
+    pub(crate) const LEAST: Extent = Extent { x: EXCEPTION_REGISTERS, y: 0, floats: 0, receives: false };
 }
 
 impl Operands<'_> {

@@ -135,10 +135,10 @@ impl Line<'_> {
             I::RawRaise => self.name("raw_raise"),
 
             I::Send => self.name("send"),
-            I::LoopRec { fail, destination } => self.name("loop_rec").fail(*fail).to(*destination),
+            I::LoopRec { fail, destination, .. } => self.name("loop_rec").fail(*fail).to(*destination),
             I::KeepMessage => self.name("keep_message"),
             I::LoopRecEnd(label) => self.name("loop_rec_end").with(format_args!("L{}", label.0)),
-            I::RemoveMessage => self.name("remove_message"),
+            I::RemoveMessage(_) => self.name("remove_message"),
             I::Wait(label) => self.name("wait").with(format_args!("L{}", label.0)),
             I::WaitTimeout { fail, time } => self.name("wait_timeout").source(*time).with(format_args!("L{}", fail.0)),
             I::Timeout => self.name("timeout"),

@@ -6,8 +6,8 @@ use atoll_heap::Fragment;
 
 use super::Markers;
 
-/// Nothing, a message that has moved, a message that was looked at, or the address of all of it. Which, the lowest bits
-/// say.
+/// Nothing, a message that has moved, a message that was looked at (in place or not), or the address of all of it.
+/// Which, the lowest bits say.
 pub(super) struct Aside(*mut u8);
 
 /// All of it.
@@ -29,6 +29,7 @@ impl Default for Place {
 const MOVED: usize = 0;
 const LOOKED_AT: usize = 1;
 const WHOLE: usize = 2;
+const IN_PLACE: usize = 3;
 const TAGS: usize = 3;
 const _: () = assert!(align_of::<Fragment>() > TAGS && align_of::<Whole>() > TAGS);
 
@@ -44,6 +45,12 @@ impl Aside {
     #[inline(always)]
     fn tag(&self) -> usize {
         self.0.addr() & TAGS
+    }
+
+    /// As [`Aside::tag`], without regard to where a message was looked at.
+    #[inline(always)]
+    fn kind(&self) -> usize {
+        if self.tag() == IN_PLACE { LOOKED_AT } else { self.tag() }
     }
 
     #[inline(always)]
@@ -83,14 +90,14 @@ impl Aside {
     fn of(&self, tag: usize, of_whole: impl FnOnce(&Whole) -> &Place) -> *mut Fragment {
         match self.whole() {
             Some(whole) => of_whole(whole).0,
-            None if self.tag() == tag => self.message(),
+            None if self.kind() == tag => self.message(),
             None => null_mut(),
         }
     }
 
     #[inline]
     fn set(&mut self, tag: usize, message: *mut Fragment, of_whole: impl FnOnce(&mut Whole) -> &mut Place) {
-        match self.tag() {
+        match self.kind() {
             WHOLE => {}
             now if now == tag || self.0.is_null() => {
                 let tag = if message.is_null() { MOVED } else { tag };
@@ -120,6 +127,26 @@ impl Aside {
     #[inline]
     pub(super) fn set_moved(&mut self, message: *mut Fragment) {
         self.set(MOVED, message, |whole| &mut whole.moved);
+    }
+
+    /// Sets [`Aside::looked_at`] to a message that was looked at in place, if there is nothing else.
+    #[inline(always)]
+    pub(super) fn set_in_place(&mut self, message: *mut Fragment) -> bool {
+        let is_first = self.0.is_null();
+        if is_first {
+            self.0 = message.cast::<u8>().map_addr(|address| address | IN_PLACE);
+        }
+        is_first
+    }
+
+    /// Whether there is nothing but this message, looked at in place. Then there is nothing.
+    #[inline(always)]
+    pub(super) fn take_in_place(&mut self, message: *mut Fragment) -> bool {
+        let is_there = self.0.addr() == message.addr() | IN_PLACE;
+        if is_there {
+            self.0 = null_mut();
+        }
+        is_there
     }
 
     /// The message that was looked at, or null.
