@@ -194,7 +194,10 @@ impl Architecture for Private {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
-        send::send_flat(self, sender, term).unwrap_or_else(|| send::send(self, Some(sender), term))
+        match send::send_kept(self, sender, term) {
+            Some(message) => message,
+            None => send::send_any(self, sender, term),
+        }
     }
 
     fn send_copy(&self, term: Term) -> Message {

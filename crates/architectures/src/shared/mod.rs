@@ -246,7 +246,10 @@ impl Architecture for Shared {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
-        send::send(self, Some(sender), term)
+        match send::send_kept(self, sender, term) {
+            Some(message) => message,
+            None => send::send(self, Some(sender), term),
+        }
     }
 
     fn send_copy(&self, term: Term) -> Message {

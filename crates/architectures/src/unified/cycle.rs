@@ -108,7 +108,7 @@ impl Unified {
     /// Whether barriers have something to do.
     #[inline(always)]
     pub(super) fn finds_roots(&self) -> bool {
-        matches!(self.epoch().phase(), Phase::Prepare | Phase::Globals | Phase::Scan)
+        self.epoch().finds_roots()
     }
 
     /// Whether the present cycle looks for all roots, because it begins a full marking.
@@ -190,13 +190,17 @@ impl Unified {
             if local.is_away() {
                 local.set_away(false);
             }
-            self.hear(local);
+            let epoch = self.epoch();
+            if local.heard() != epoch.number() {
+                self.hear_of(local, epoch);
+            }
+            let is_idle = epoch.is_idle();
             super::buffer::take(local, mutator);
-            self.resume_nursery(local, mutator);
+            self.resume_nursery(local, mutator, is_idle);
             let state = State::of_mut(mutator);
             state.running = true;
             state.has_run = true;
-            if self.epoch().phase() == Phase::Idle {
+            if is_idle {
                 return false;
             }
             local.slices += 1;
@@ -248,7 +252,7 @@ impl Unified {
     #[inline]
     pub(super) fn wants_scan(&self, mutator: &Mutator) -> bool {
         // Without a cycle, what this thread keeps need not be asked for: so at most slices.
-        self.epoch().phase() != Phase::Idle
+        !self.epoch().is_idle()
             && local(&self.threads, |local| {
                 let epoch = Epoch::of(local.heard());
                 epoch.phase() == Phase::Scan && State::of(mutator).is_wanted(epoch.cycle())

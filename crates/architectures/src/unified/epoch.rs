@@ -60,6 +60,18 @@ impl Epoch {
         PHASES[(self.0 & ((1 << PHASE_BITS) - 1)) as usize]
     }
 
+    /// Whether no cycle is on.
+    #[inline(always)]
+    pub(super) fn is_idle(self) -> bool {
+        self.0 & ((1 << PHASE_BITS) - 1) == Phase::Idle as u32
+    }
+
+    /// Whether roots are being found: in the first three phases.
+    #[inline(always)]
+    pub(super) fn finds_roots(self) -> bool {
+        self.0 & ((1 << PHASE_BITS) - 1) <= Phase::Scan as u32
+    }
+
     /// Whether another one came before.
     pub(super) fn is_after(self, other: Epoch) -> bool {
         self.0.wrapping_sub(other.0).cast_signed() > 0

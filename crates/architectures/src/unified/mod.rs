@@ -231,7 +231,10 @@ impl Architecture for Unified {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
-        self.make_message(Some(sender), term)
+        match self.send_kept(sender, term) {
+            Some(message) => message,
+            None => self.make_message(Some(sender), term),
+        }
     }
 
     fn send_copy(&self, term: Term) -> Message {

@@ -16,7 +16,6 @@ use atoll_heap::{
 use atoll_term::{Header, Term, Word, release_off_heap_part};
 
 use super::buffer::{BUFFER_LINES, NOWHERE};
-use super::epoch::Phase;
 use super::space::{FEWEST_LINES, LINE_WORDS, SECTION_LINES};
 use super::state::State;
 use super::threads::Local;
@@ -246,7 +245,7 @@ impl Unified {
             self.refill(mutator, words, BUFFER_LINES);
         }
         if words <= WORTH_COLLECTING && State::of(mutator).running {
-            self.with_local(|local| self.resume_nursery(local, mutator));
+            self.with_local(|local| self.resume_nursery(local, mutator, self.is_between_cycles(local)));
         }
     }
 
@@ -293,7 +292,7 @@ impl Unified {
 
     fn is_between_cycles(&self, local: &Local) -> bool {
         let epoch = self.epoch();
-        epoch.phase() == Phase::Idle && local.heard() == epoch.number()
+        epoch.is_idle() && local.heard() == epoch.number()
     }
 
     /// A buffer for a whole nursery, out of a free section.
@@ -305,15 +304,18 @@ impl Unified {
         limits::count_from_here(mutator);
     }
 
-    /// The process goes on with its nursery, or has a new one from here on.
+    /// The process goes on with its nursery, or has a new one from here on, if no cycle is on.
     #[inline]
-    pub(super) fn resume_nursery(&self, local: &mut Local, mutator: &mut Mutator) {
+    pub(super) fn resume_nursery(&self, local: &mut Local, mutator: &mut Mutator, is_idle: bool) {
         if is_of(local, mutator) {
             return;
         }
-        if self.is_between_cycles(local) {
+        if is_idle {
             local.nursery.begin(mutator, mutator.top);
-            local.nursery.cut(mutator, NURSERY_WORDS, 0);
+            // Hardly any buffer is so long.
+            if words_between(mutator.top, mutator.limit) > NURSERY_WORDS {
+                local.nursery.cut(mutator, NURSERY_WORDS, 0);
+            }
             State::of_mut(mutator).nursery_of = local.number;
         } else {
             local.nursery.end();
