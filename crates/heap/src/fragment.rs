@@ -251,15 +251,12 @@ impl Fragment {
         if !term.is_pointer() || term.pointer() != self.words() {
             return false;
         }
+        if term.is_cons() {
+            return self.used() == 2;
+        }
         // SAFETY: the term lies in this fragment, which is whole.
-        let words = match term.is_cons() {
-            true => 2,
-            false => match unsafe { Header::from_word(*term.pointer()) } {
-                header if header.kind() == Kind::Tuple => header.object_words(),
-                _ => return false,
-            },
-        };
-        self.used() == words
+        let header = unsafe { Header::from_word(*term.pointer()) };
+        header.kind() == Kind::Tuple && self.used() == header.object_words()
     }
 
     /// Words in use.

@@ -38,7 +38,7 @@ const PROCESSES_PER_LINE: usize = 2;
 const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (512 << 10) / (LINE_WORDS * 8) };
 /// When so many times the lines at which a cycle begins have been taken, and a part of what is in use, and the cycle
 /// has not ended, threads that allocate work for it at each buffer, up to the time that they may be kept, and rest for
-/// half as long.
+/// a little longer.
 const OVERDRAWN: usize = 3;
 /// Bytes outside of the heap that are allocated between two cycles, at least.
 pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;

@@ -322,7 +322,7 @@ impl Unified {
     }
 
     /// A thread that allocates marks what is to be marked by now, but for no longer than a thread may be kept, and no
-    /// more than two fifths of its time, or two thirds if the full marking is far behind.
+    /// more than two fifths of its time, or four ninths if the full marking is far behind.
     pub(super) fn pay_full(&self) {
         let full = &self.full;
         let owes = || full.is_on() && full.done.load(Ordering::Relaxed) < full.owed.load(Ordering::Relaxed);

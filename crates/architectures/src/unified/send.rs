@@ -51,8 +51,8 @@ impl Unified {
         unsafe { message::move_out(fragment, to, |object| mutator.adopt(object)) };
     }
 
-    /// The message for a term that nobody has to be told of, of a fragment that this thread has kept: so most are. There
-    /// is no call in it, so that a caller saves no register.
+    /// The message for a term that nobody has to be told of, of a fragment that this thread has kept: so most are.
+    /// There is no call in it, so that a caller saves no register.
     #[inline(always)]
     pub(super) fn send_kept(&self, sender: &mut Mutator, term: Term) -> Option<Message> {
         let is_counted = State::of(sender).sent + 1 >= SENT_AT_MOST;

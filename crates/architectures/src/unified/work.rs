@@ -55,7 +55,7 @@ impl Unified {
     }
 
     /// Works for what this thread has taken, and until at least so many words were marked, but for at most two fifths
-    /// of its time, or two thirds if the cycle is far behind.
+    /// of its time, or four ninths if the cycle is far behind.
     pub(super) fn pay_cycle(&self, least: usize) {
         if self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed) {
             if monotonic() >= local(&self.threads, |local| local.rests_behind_until) {
@@ -115,7 +115,7 @@ impl Unified {
         let worked = (ended - started).min(settings().max_pause.as_nanos() as i64 / 2);
         local(&self.threads, |local| {
             local.rests_until = ended + worked / 2 * 3;
-            local.rests_behind_until = ended + worked / 2;
+            local.rests_behind_until = ended + worked / 4 * 5;
             local.paid += more;
         });
         waited(started);
