@@ -52,30 +52,17 @@ impl Fragment {
     pub(crate) fn new(capacity: usize) -> NonNull<Fragment> {
         let Ok(counted) = u32::try_from(capacity) else { out_of_memory(capacity.saturating_mul(WORD_BYTES)) };
         let block = kept::take(capacity).unwrap_or_else(|| Fragment::block(capacity));
-        // SAFETY: the block is of this capacity, and ours alone.
-        unsafe { block.as_ptr().write(Fragment::head(counted)) };
-        block
-    }
-
-    /// A fragment of this capacity that this thread has kept; there is no call in it.
-    #[inline(always)]
-    pub(crate) fn kept(capacity: usize) -> Option<NonNull<Fragment>> {
-        let block = kept::take(capacity)?;
-        // SAFETY: as in `new`; what is kept has few words.
-        unsafe { block.as_ptr().write(Fragment::head(capacity as u32)) };
-        Some(block)
-    }
-
-    #[inline(always)]
-    fn head(capacity: u32) -> Fragment {
-        Fragment {
+        let head = Fragment {
             next: Cell::new(null_mut()),
             body: Cell::new(null_mut()),
             term: Cell::new(Term::NONE),
             off_heap: Cell::new(null_mut()),
-            capacity,
+            capacity: counted,
             used: Cell::new(0),
-        }
+        };
+        // SAFETY: the block has room for the head and is ours alone.
+        unsafe { block.as_ptr().write(head) };
+        block
     }
 
     #[inline(never)]

@@ -60,12 +60,6 @@ impl Message {
         Message(Fragment::new(capacity))
     }
 
-    /// As [`Message::new`], without a call; `None` if this thread has kept none of this capacity.
-    #[inline(always)]
-    pub fn kept(capacity: usize) -> Option<Message> {
-        Fragment::kept(capacity).map(Message)
-    }
-
     /// A message that brings an immediate term.
     #[inline]
     pub fn immediate(term: Immediate) -> Message {

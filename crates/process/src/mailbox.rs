@@ -200,17 +200,23 @@ impl Mailbox {
     }
 
     /// The term of the current message, if it can stay where it is until it is taken, or left: it has no words, or is
-    /// one object, of which code looks at the elements. Nothing else was looked at.
+    /// one object, of which code looks at the elements, and `admits` agrees. Nothing else was looked at.
     #[inline(always)]
-    pub fn look_in_place(&mut self) -> Option<Term> {
+    pub fn look_in_place(&mut self, admits: impl FnOnce(&Fragment) -> bool) -> Option<Term> {
         let message = self.current_place()?;
         // SAFETY: the message is in the mailbox, which is borrowed.
         let fragment = unsafe { message.as_ref() };
         let stays = match fragment.used() {
             0 => self.aside.is_moved_alone(),
-            _ => fragment.is_one_object() && self.aside.set_in_place(message.as_ptr()),
+            _ => fragment.is_one_object() && admits(fragment) && self.aside.set_in_place(message.as_ptr()),
         };
-        stays.then(|| fragment.term())
+        if stays { Some(fragment.term()) } else { None }
+    }
+
+    /// Whether the current message was looked at in place.
+    #[inline]
+    pub fn is_in_place(&mut self) -> bool {
+        self.current_place().is_some_and(|message| self.aside.is_in_place(message.as_ptr()))
     }
 
     /// As [`Mailbox::take_current`], of a message that was looked at in place, if it is the first, if nothing has to be
@@ -223,7 +229,7 @@ impl Mailbox {
         }
         // SAFETY: the message is in the mailbox, which is borrowed.
         let admitted = admit(unsafe { message.as_ref() })?;
-        self.aside.take_in_place(message.as_ptr()).then(|| (self.take_first(message), admitted))
+        if self.aside.take_in_place(message.as_ptr()) { Some((self.take_first(message), admitted)) } else { None }
     }
 
     /// Moves the contents of the current message to the heap of its process, if `receive` does. The message's term. No

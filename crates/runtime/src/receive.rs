@@ -147,14 +147,22 @@ pub unsafe fn take_plain_message(c: *mut Core) -> bool {
     }
 }
 
+/// The current message, which stays where it is. The room is for it to be kept there when it is taken: where messages come
+/// by the thousand before any is taken there is none, and they are moved to the heap when they are looked at.
+#[inline(always)]
+pub unsafe fn look_in_place(c: *mut Core) -> Option<Term> {
+    // SAFETY: the process runs on this core.
+    unsafe { (*(*c).own).mailbox.look_in_place(|message| RoomToKeep::of(message.capacity()).is_some()) }
+}
+
 /// Takes the current message, which was looked at in place, out of the mailbox, if there is nothing more to do. What is
-/// given beside it takes the message when nothing leads there any more. No timer runs for the process.
+/// given beside it takes the message when nothing leads there any more.
 #[inline(always)]
 pub unsafe fn take_in_place(c: *mut Core) -> Option<(Message, RoomToKeep)> {
     // SAFETY: the process runs on this core.
     unsafe {
         let own = &mut *(*c).own;
-        if (*c).story.is_some() || own.flags.sequenced() {
+        if own.timer != 0 || (*c).story.is_some() || own.flags.sequenced() {
             return None;
         }
         let taken = own.mailbox.take_in_place(|message| RoomToKeep::of(message.capacity()))?;
@@ -163,7 +171,7 @@ pub unsafe fn take_in_place(c: *mut Core) -> Option<(Message, RoomToKeep)> {
     }
 }
 
-/// The term of a message that was taken where it lay, which becomes part of the heap. Reductions then.
+/// A message that was taken where it lay becomes part of the heap: its term, and reductions then.
 #[inline(never)]
 pub unsafe fn move_in(message: Message, room: RoomToKeep, reds: i64, c: *mut Core) -> (Term, i64) {
     // SAFETY: the process runs on this core; its registers are in the mutator, and one alone has the message's term.
@@ -181,17 +189,36 @@ pub unsafe fn move_in(message: Message, room: RoomToKeep, reds: i64, c: *mut Cor
     }
 }
 
-/// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout; reductions then.
-/// Registers are in the mutator afterwards.
+/// What becomes of a message that was looked at in place, when it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Any register may have it: it becomes part of the heap where it is.
+    Kept,
+    /// Nothing leads there: it is freed.
+    Freed,
+    /// One register alone has it, which gets what is returned: it moves to the heap.
+    Moved,
+}
+
+/// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout. What the register
+/// has to hold now, if something else, and reductions then. Registers are in the mutator afterwards.
 #[inline(never)]
-pub unsafe fn take_message(hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> i64 {
+pub unsafe fn take_message(
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+    behind: Behind,
+) -> (Option<Term>, i64) {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
         let own = &mut *core.own;
         forget_timeout(own);
-        let Some(message) = own.mailbox.take_current() else { return reds };
+        // Code that came here in another way has nothing in that register.
+        let behind = if own.mailbox.is_in_place() { behind } else { Behind::Kept };
+        let Some(message) = own.mailbox.take_current() else { return (None, reds) };
         let pid = (*core.process).pid;
         if let Some(story) = core.story {
             story.add(pid, What::Takes(story::show(message.term())), None);
@@ -200,27 +227,18 @@ pub unsafe fn take_message(hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core)
         if own.flags.sequenced() {
             atoll_process::sequence::taken(pid, own, &message);
         }
+        if behind == Behind::Freed {
+            return (Some(Term::NIL), reds);
+        }
+        let has_moved = behind == Behind::Moved && core.architecture.receive(&mut own.mutator, &message);
+        let moved = has_moved.then(|| message.term());
         if message.used() == 0 {
             message.free_empty();
-            return reds;
+            return (moved, reds);
         }
         core.architecture.keep_fragment(&mut own.mutator, message);
-        end_soon_if_full(reds, core)
+        (None, end_soon_if_full(reds, core))
     }
-}
-
-/// Whether a timer runs for the process.
-#[inline(always)]
-pub unsafe fn has_timer(c: *mut Core) -> bool {
-    // SAFETY: the process runs on this core.
-    unsafe { (*(*c).own).timer != 0 }
-}
-
-/// The process takes a message, so it waits no longer.
-#[inline(never)]
-pub unsafe fn forget_timer(c: *mut Core) {
-    // SAFETY: the process runs on this core.
-    unsafe { forget_timeout(&mut *(*c).own) }
 }
 
 #[inline(always)]

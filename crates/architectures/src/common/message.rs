@@ -22,15 +22,6 @@ pub(crate) fn by_reference(term: Term) -> Message {
     message
 }
 
-/// As [`by_reference`], of a fragment that this thread has kept.
-#[inline(always)]
-pub(crate) fn by_kept_reference(term: Term) -> Option<Message> {
-    let message = Message::kept(0)?;
-    // SAFETY: as above.
-    unsafe { message.set_term(term) };
-    Some(message)
-}
-
 /// As [`move_out`], for a fragment of two to five words without pointers and off-heap parts, as most messages are;
 /// whether it is one.
 ///

@@ -69,26 +69,26 @@ impl Small {
 /// Words of the largest object that is copied without a buffer.
 const FLAT_WORDS: usize = 8;
 
-/// A copy of a cons or a tuple of up to four elements in which there is no pointer. `make` makes messages.
+/// A copy of a cons or a tuple of up to four elements in which there is no pointer.
 ///
 /// # Safety
 /// As for [`copy`].
 #[inline(always)]
-pub(crate) unsafe fn copy_flat(root: Term, make: impl Fn(usize) -> Option<Message>) -> Option<Message> {
+pub(crate) unsafe fn copy_flat(root: Term) -> Option<Message> {
     // SAFETY: as the caller's; the object has as many words as are said.
     unsafe {
         if root.is_cons() {
-            return copy_flat_words::<2>(root, make);
+            return copy_flat_words::<2>(root);
         }
         let header = Header::from_word(*root.pointer());
         if header.kind() != Kind::Tuple {
             return None;
         }
         match header.arity() {
-            1 => copy_flat_words::<2>(root, make),
-            2 => copy_flat_words::<3>(root, make),
-            3 => copy_flat_words::<4>(root, make),
-            4 => copy_flat_words::<5>(root, make),
+            1 => copy_flat_words::<2>(root),
+            2 => copy_flat_words::<3>(root),
+            3 => copy_flat_words::<4>(root),
+            4 => copy_flat_words::<5>(root),
             _ => None,
         }
     }
@@ -99,14 +99,14 @@ pub(crate) unsafe fn copy_flat(root: Term, make: impl Fn(usize) -> Option<Messag
 /// # Safety
 /// The object is one of `WORDS` words, none of which is raw data.
 #[inline(always)]
-unsafe fn copy_flat_words<const WORDS: usize>(root: Term, make: impl Fn(usize) -> Option<Message>) -> Option<Message> {
+unsafe fn copy_flat_words<const WORDS: usize>(root: Term) -> Option<Message> {
     // SAFETY: the object is whole; the fragment is ours alone, and has room for it.
     unsafe {
         let words = *root.pointer().cast::<[Word; WORDS]>();
         if is_pointer_among(words) {
             return None;
         }
-        let target = make(WORDS)?;
+        let target = Message::new(WORDS);
         let start = target.try_allocate(WORDS)?.as_ptr();
         start.cast::<[Word; WORDS]>().write(words);
         target.set_term(root.with_pointer(start));

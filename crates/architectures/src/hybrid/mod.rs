@@ -59,7 +59,7 @@ use atoll_term::{Header, Term, Word};
 
 use crate::not_made::NotMade;
 use crate::private::phases::Beside;
-use crate::private::send::send_kept;
+use crate::private::send::send_flat;
 use crate::private::state::State;
 use crate::private::{Private, collect};
 use area::Area;
@@ -230,12 +230,10 @@ impl Architecture for Hybrid {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
-        let is_verified = self.private.base.settings.verify;
-        let quick = if is_verified { None } else { send_kept(&self.private, sender, term) };
-        match quick {
-            Some(message) => message,
-            None => send::send_any(self, sender, term),
+        if self.private.base.settings.verify {
+            checked::check(self, Some(sender), term);
         }
+        send_flat(&self.private, sender, term).unwrap_or_else(|| send::send(self, Some(sender), term))
     }
 
     fn send_copy(&self, term: Term) -> Message {

@@ -9,7 +9,7 @@ use atoll_heap::{Fragment, Message, Mutator, build_window, debt};
 use atoll_term::{Header, Term, Word};
 
 use super::uses::{Shape, Way, kind_of};
-use super::{Hybrid, checked, copy};
+use super::{Hybrid, copy};
 use crate::common::message::by_reference;
 use crate::common::sizing::extent;
 use crate::common::small;
@@ -21,15 +21,6 @@ use crate::private::state::State;
 const SMALL_MESSAGE: usize = 32;
 /// Words from which on the copies of a message are noted for the next time.
 const NOTED: usize = 64;
-
-/// What `send_kept` of `private` makes no message of, with the check that the verifier asks for.
-#[inline(never)]
-pub(super) fn send_any(hybrid: &Hybrid, sender: &mut Mutator, term: Term) -> Message {
-    if hybrid.private.base.settings.verify {
-        checked::check(hybrid, Some(sender), term);
-    }
-    private::send_flat(&hybrid.private, sender, term).unwrap_or_else(|| send(hybrid, Some(sender), term))
-}
 
 #[inline(never)]
 pub(super) fn send(hybrid: &Hybrid, mut sender: Option<&mut Mutator>, term: Term) -> Message {

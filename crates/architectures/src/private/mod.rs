@@ -194,10 +194,7 @@ impl Architecture for Private {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
-        match send::send_kept(self, sender, term) {
-            Some(message) => message,
-            None => send::send_any(self, sender, term),
-        }
+        send::send_flat(self, sender, term).unwrap_or_else(|| send::send(self, Some(sender), term))
     }
 
     fn send_copy(&self, term: Term) -> Message {

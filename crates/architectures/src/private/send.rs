@@ -101,51 +101,22 @@ fn has_helpers(mutator: &Mutator) -> bool {
 }
 
 /// The message for a term that leads nowhere else: an immediate, a cons or a short tuple, if sends are not timed. So
-/// most messages are. `make` makes it.
+/// most messages are.
 #[inline(always)]
-fn make_flat(architecture: &Private, term: Term, make: impl Fn(usize) -> Option<Message>) -> Option<Message> {
+pub(crate) fn send_flat(architecture: &Private, sender: &mut Mutator, term: Term) -> Option<Message> {
     if architecture.base.settings.timed {
         return None;
     }
-    if !term.is_pointer() {
-        let message = make(0)?;
-        // SAFETY: an immediate term points nowhere.
-        unsafe { message.set_term(term) };
-        return Some(message);
-    }
-    if architecture.immovable.contains(term) {
+    let message = if !term.is_pointer() {
+        message::by_reference(term)
+    } else if architecture.immovable.contains(term) {
         return None;
-    }
-    // SAFETY: a sender's term is whole.
-    unsafe { small::copy_flat(term, make) }
-}
-
-/// The message for a term that leads nowhere else, of a fragment that this thread has kept. There is no call in it, so
-/// that a caller saves no register.
-#[inline(always)]
-pub(crate) fn send_kept(architecture: &Private, sender: &mut Mutator, term: Term) -> Option<Message> {
-    if State::of(sender).sent + 1 >= SENT_AT_MOST {
-        return None;
-    }
-    let message = make_flat(architecture, term, Message::kept)?;
-    let state = State::of_mut(sender);
-    state.sent += 1;
-    state.sent_words += message.used() as u32;
-    Some(message)
-}
-
-/// As [`send_kept`], of any fragment.
-#[inline(always)]
-pub(crate) fn send_flat(architecture: &Private, sender: &mut Mutator, term: Term) -> Option<Message> {
-    let message = make_flat(architecture, term, |words| Some(Message::new(words)))?;
+    } else {
+        // SAFETY: a sender's term is whole.
+        unsafe { small::copy_flat(term)? }
+    };
     count_words(architecture, sender, message.used() as u32);
     Some(message)
-}
-
-/// What [`send_kept`] makes no message of.
-#[inline(never)]
-pub(super) fn send_any(architecture: &Private, sender: &mut Mutator, term: Term) -> Message {
-    send_flat(architecture, sender, term).unwrap_or_else(|| send(architecture, Some(sender), term))
 }
 
 #[inline(never)]

@@ -246,10 +246,7 @@ impl Architecture for Shared {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
-        match send::send_kept(self, sender, term) {
-            Some(message) => message,
-            None => send::send(self, Some(sender), term),
-        }
+        send::send(self, Some(sender), term)
     }
 
     fn send_copy(&self, term: Term) -> Message {

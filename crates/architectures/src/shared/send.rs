@@ -56,19 +56,7 @@ fn move_in(shared: &Shared, mutator: &mut Mutator, fragment: &Fragment) {
     unsafe { message::move_out(fragment, to, |object| mutator.adopt(object)) };
 }
 
-/// The message for a term, of a fragment that this thread has kept: so most are. There is no call in it, so that a
-/// caller saves no register.
-#[inline(always)]
-pub(super) fn send_kept(shared: &Shared, sender: &mut Mutator, term: Term) -> Option<Message> {
-    if shared.base.settings.timed || State::of(sender).sent + 1 >= SENT_AT_MOST {
-        return None;
-    }
-    let message = message::by_kept_reference(term)?;
-    State::of_mut(sender).sent += 1;
-    Some(message)
-}
-
-#[inline(never)]
+#[inline]
 pub(super) fn send(shared: &Shared, sender: Option<&mut Mutator>, term: Term) -> Message {
     let timed = shared.base.settings.timed;
     let started = if timed { monotonic() } else { 0 };

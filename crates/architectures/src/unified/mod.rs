@@ -231,10 +231,7 @@ impl Architecture for Unified {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
-        match self.send_kept(sender, term) {
-            Some(message) => message,
-            None => self.make_message(Some(sender), term),
-        }
+        self.make_message(Some(sender), term)
     }
 
     fn send_copy(&self, term: Term) -> Message {

@@ -51,23 +51,7 @@ impl Unified {
         unsafe { message::move_out(fragment, to, |object| mutator.adopt(object)) };
     }
 
-    /// The message for a term that nobody has to be told of, of a fragment that this thread has kept: so most are.
-    /// There is no call in it, so that a caller saves no register.
-    #[inline(always)]
-    pub(super) fn send_kept(&self, sender: &mut Mutator, term: Term) -> Option<Message> {
-        let is_counted = State::of(sender).sent + 1 >= SENT_AT_MOST;
-        if is_counted || self.base.settings.timed || (term.is_pointer() && self.finds_roots()) {
-            return None;
-        }
-        let message = message::by_kept_reference(term)?;
-        State::of_mut(sender).sent += 1;
-        if term.is_pointer() {
-            nursery::end(sender);
-        }
-        Some(message)
-    }
-
-    #[inline(never)]
+    #[inline]
     pub(super) fn make_message(&self, sender: Option<&mut Mutator>, term: Term) -> Message {
         let timed = self.base.settings.timed;
         let started = if timed { monotonic() } else { 0 };

@@ -13,7 +13,7 @@ use atoll_operations::Exception;
 use atoll_runtime::core::{Core, Exit, dispatch};
 use atoll_runtime::pause::{enter, yield_at};
 use atoll_runtime::raise;
-use atoll_runtime::receive::{self, Sending, Wait, sleep, take_signals};
+use atoll_runtime::receive::{self, Behind, Sending, Wait, sleep, take_signals};
 use atoll_term::{Export, Term, Word, atoms};
 
 use crate::handlers::control::any_at;
@@ -72,7 +72,7 @@ pub unsafe fn loop_rec(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
 pub unsafe fn loop_rec_in_place(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        if let Some(message) = (*(*c).own).mailbox.look_in_place() {
+        if let Some(message) = receive::look_in_place(c) {
             Any::write(*ip.add(2), message, e, c);
             return dispatch(ip.add(3), hp, e, reds, c);
         }
@@ -140,7 +140,17 @@ pub unsafe fn remove_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
         if receive::take_plain_message(c) {
             return dispatch(ip.add(1), hp, e, reds, c);
         }
-        remove_any_message(ip.add(1), hp, e, reds, c)
+        remove_any_message(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`remove_message`], whatever there is to do beside.
+#[inline(never)]
+unsafe fn remove_any_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let (_, reds) = receive::take_message(hp, e, reds, c, Behind::Kept);
+        dispatch(ip.add(1), (*c).top(), e, reds, c)
     }
 }
 
@@ -148,15 +158,21 @@ pub unsafe fn remove_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
 pub unsafe fn remove_unheld(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        if receive::has_timer(c) {
-            return remove_timer(ip, hp, e, reds, c);
-        }
         match receive::take_in_place(c) {
             Some((message, room)) => room.keep(message),
             None if receive::take_plain_message(c) => {}
-            None => return remove_any_message(ip.add(1), hp, e, reds, c),
+            None => return remove_any_unheld(ip, hp, e, reds, c),
         }
         dispatch(ip.add(1), hp, e, reds, c)
+    }
+}
+
+#[inline(never)]
+unsafe fn remove_any_unheld(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let (_, reds) = receive::take_message(hp, e, reds, c, Behind::Freed);
+        dispatch(ip.add(1), (*c).top(), e, reds, c)
     }
 }
 
@@ -164,9 +180,6 @@ pub unsafe fn remove_unheld(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 pub unsafe fn remove_unread(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        if receive::has_timer(c) {
-            return remove_timer(ip, hp, e, reds, c);
-        }
         match receive::take_in_place(c) {
             Some((message, room)) => {
                 // A collection may look at it.
@@ -174,7 +187,7 @@ pub unsafe fn remove_unread(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
                 room.keep(message);
             }
             None if receive::take_plain_message(c) => {}
-            None => return remove_any_message(ip.add(2), hp, e, reds, c),
+            None => return remove_any_held(ip, hp, e, reds, c, Behind::Freed),
         }
         dispatch(ip.add(2), hp, e, reds, c)
     }
@@ -184,14 +197,11 @@ pub unsafe fn remove_unread(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 pub unsafe fn remove_held(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        if receive::has_timer(c) {
-            return remove_timer(ip, hp, e, reds, c);
-        }
         let Some((message, room)) = receive::take_in_place(c) else {
             if receive::take_plain_message(c) {
                 return dispatch(ip.add(2), hp, e, reds, c);
             }
-            return remove_any_message(ip.add(2), hp, e, reds, c);
+            return remove_any_held(ip, hp, e, reds, c, Behind::Moved);
         };
         (*c).swap_out(hp, e);
         let (term, reds) = receive::move_in(message, room, reds, c);
@@ -200,24 +210,23 @@ pub unsafe fn remove_held(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
     }
 }
 
-/// In front of [`remove_unheld`] and the like: forgets the timer, and goes on with the instruction.
-#[cold]
+/// As [`remove_unread`] and [`remove_held`], whatever there is to do beside.
 #[inline(never)]
-unsafe fn remove_timer(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+unsafe fn remove_any_held(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+    behind: Behind,
+) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        receive::forget_timer(c);
-        dispatch(ip, hp, e, reds, c)
-    }
-}
-
-/// As [`remove_message`], whatever there is to do beside. `ip` is behind the instruction.
-#[inline(never)]
-unsafe fn remove_any_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        let reds = receive::take_message(hp, e, reds, c);
-        dispatch(ip, (*c).top(), e, reds, c)
+        let (holds, reds) = receive::take_message(hp, e, reds, c, behind);
+        if let Some(term) = holds {
+            X::write(*ip.add(1), term, e, c);
+        }
+        dispatch(ip.add(2), (*c).top(), e, reds, c)
     }
 }
 

@@ -139,10 +139,16 @@ impl Aside {
         is_first
     }
 
-    /// Whether there is nothing but this message, looked at in place. Then there is nothing.
+    /// Whether there is nothing but this message, looked at in place.
+    #[inline(always)]
+    pub(super) fn is_in_place(&self, message: *mut Fragment) -> bool {
+        self.0.addr() == message.addr() | IN_PLACE
+    }
+
+    /// As [`Aside::is_in_place`]. Then there is nothing.
     #[inline(always)]
     pub(super) fn take_in_place(&mut self, message: *mut Fragment) -> bool {
-        let is_there = self.0.addr() == message.addr() | IN_PLACE;
+        let is_there = self.is_in_place(message);
         if is_there {
             self.0 = null_mut();
         }
