@@ -147,7 +147,7 @@ pub unsafe fn take_plain_message(c: *mut Core) -> bool {
     }
 }
 
-/// The current message, which stays where it is. The room is for it to be kept there when it is taken: where messages come
+/// The current message, which stays where it is. The room is for keeping it when it is taken: where messages come
 /// by the thousand before any is taken there is none, and they are moved to the heap when they are looked at.
 #[inline(always)]
 pub unsafe fn look_in_place(c: *mut Core) -> Option<Term> {
@@ -201,15 +201,10 @@ pub enum Behind {
 }
 
 /// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout. What the register
-/// has to hold now, if something else, and reductions then. Registers are in the mutator afterwards.
+/// has to hold now, or [`Term::NONE`] if that is what it has, and reductions then: two words, which are returned in
+/// machine registers. Registers are in the mutator afterwards.
 #[inline(never)]
-pub unsafe fn take_message(
-    hp: *mut Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-    behind: Behind,
-) -> (Option<Term>, i64) {
+pub unsafe fn take_message(hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core, behind: Behind) -> (Term, i64) {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
@@ -218,7 +213,7 @@ pub unsafe fn take_message(
         forget_timeout(own);
         // Code that came here in another way has nothing in that register.
         let behind = if own.mailbox.is_in_place() { behind } else { Behind::Kept };
-        let Some(message) = own.mailbox.take_current() else { return (None, reds) };
+        let Some(message) = own.mailbox.take_current() else { return (Term::NONE, reds) };
         let pid = (*core.process).pid;
         if let Some(story) = core.story {
             story.add(pid, What::Takes(story::show(message.term())), None);
@@ -228,16 +223,16 @@ pub unsafe fn take_message(
             atoll_process::sequence::taken(pid, own, &message);
         }
         if behind == Behind::Freed {
-            return (Some(Term::NIL), reds);
+            return (Term::NIL, reds);
         }
         let has_moved = behind == Behind::Moved && core.architecture.receive(&mut own.mutator, &message);
-        let moved = has_moved.then(|| message.term());
+        let moved = if has_moved { message.term() } else { Term::NONE };
         if message.used() == 0 {
             message.free_empty();
             return (moved, reds);
         }
         core.architecture.keep_fragment(&mut own.mutator, message);
-        (None, end_soon_if_full(reds, core))
+        (Term::NONE, end_soon_if_full(reds, core))
     }
 }
 

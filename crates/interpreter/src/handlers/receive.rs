@@ -223,8 +223,8 @@ unsafe fn remove_any_held(
     // SAFETY: the process runs on this core.
     unsafe {
         let (holds, reds) = receive::take_message(hp, e, reds, c, behind);
-        if let Some(term) = holds {
-            X::write(*ip.add(1), term, e, c);
+        if holds != Term::NONE {
+            X::write(*ip.add(1), holds, e, c);
         }
         dispatch(ip.add(2), (*c).top(), e, reds, c)
     }
