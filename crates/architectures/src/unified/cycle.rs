@@ -146,13 +146,14 @@ impl Unified {
         local.cycle = self.stopped_in.load(Ordering::Acquire);
     }
 
-    /// The thread stands between time slices: it hears of the epoch.
+    /// The thread stands between time slices: it hears of the epoch, which is returned.
     #[inline]
-    pub(super) fn hear(&self, local: &mut Local) {
+    pub(super) fn hear(&self, local: &mut Local) -> Epoch {
         let epoch = self.epoch();
         if local.heard() != epoch.number() {
             self.hear_of(local, epoch);
         }
+        epoch
     }
 
     #[cold]
@@ -190,11 +191,7 @@ impl Unified {
             if local.is_away() {
                 local.set_away(false);
             }
-            let epoch = self.epoch();
-            if local.heard() != epoch.number() {
-                self.hear_of(local, epoch);
-            }
-            let is_idle = epoch.is_idle();
+            let is_idle = self.hear(local).is_idle();
             super::buffer::take(local, mutator);
             self.resume_nursery(local, mutator, is_idle);
             let state = State::of_mut(mutator);

@@ -167,6 +167,7 @@ pub unsafe fn remove_unheld(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     }
 }
 
+/// As [`remove_unheld`], whatever there is to do beside.
 #[inline(never)]
 unsafe fn remove_any_unheld(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
