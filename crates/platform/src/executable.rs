@@ -8,21 +8,16 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
+mod ranges;
 #[cfg(target_os = "linux")]
 mod shared;
 
-/// Lowest and highest address of all generated code that there was.
-static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
-static HIGHEST: AtomicUsize = AtomicUsize::new(0);
+pub use ranges::may_hold;
 
-/// Whether an address may be one of generated code. A handler of signals may ask.
-pub fn may_hold(address: usize) -> bool {
-    (LOWEST.load(Ordering::Relaxed)..HIGHEST.load(Ordering::Relaxed)).contains(&address)
-}
+use ranges::Range;
 
 /// Bytes that a processor's caches keep together: code begins at a multiple of them.
 const LINE: usize = 64;
@@ -34,6 +29,7 @@ const PAGES: usize = 1 << 18;
 struct Pages {
     start: NonNull<u8>,
     size: usize,
+    range: &'static Range,
 }
 
 // SAFETY: a mapping is tied to no thread.
@@ -44,9 +40,7 @@ unsafe impl Sync for Pages {}
 impl Pages {
     fn mapped(start: rustix::io::Result<*mut std::ffi::c_void>, size: usize) -> Option<Pages> {
         let start = NonNull::new(start.ok()?.cast::<u8>())?;
-        LOWEST.fetch_min(start.addr().get(), Ordering::Relaxed);
-        HIGHEST.fetch_max(start.addr().get() + size, Ordering::Relaxed);
-        Some(Pages { start, size })
+        Some(Pages { start, size, range: ranges::note(start.addr().get(), size) })
     }
 
     /// Pages of their own with this code from `offset` on.
@@ -70,6 +64,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        ranges::forget(self.range);
         // SAFETY: the mapping is ours; who dropped what lies in it has made sure that nothing runs there.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.size) };
     }
