@@ -109,6 +109,12 @@ impl World {
             || self.epoch.load(Ordering::Relaxed) != member.seen.load(Ordering::Relaxed)
     }
 
+    /// The epoch that members have to hear of; `None` while the world stops or is stopped.
+    #[inline]
+    pub(crate) fn epoch(&self) -> Option<u32> {
+        (!self.stopping.load(Ordering::Relaxed)).then(|| self.epoch.load(Ordering::Relaxed))
+    }
+
     /// From here on the member touches nothing of the heap (W1), until [`World::unpark`].
     pub(crate) fn park(&self, member: &Member) {
         let _state = lock(&self.state);

@@ -104,6 +104,8 @@ thread_local! {
     static LOCAL: RefCell<Option<RawMutator>> = const { RefCell::new(None) };
     /// This thread has used its mutator since its last safepoint.
     static IS_USED: Cell<bool> = const { Cell::new(false) };
+    /// The epoch of the area in which this thread's mutator owed nothing.
+    static SETTLED: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
 impl Area {
@@ -256,8 +258,22 @@ impl Area {
     /// This scheduler stands at a safepoint: it hears what the collector has to say, and pays for what it allocated.
     #[inline]
     pub(super) fn settle(&self) {
+        // Mostly there is nothing to do, and to look at the mutator would cost more than this.
+        let settled = SETTLED.get();
+        if IS_USED.get() || settled.is_none() || settled != self.heap.epoch() {
+            self.settle_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_now(&self) {
+        let epoch = self.heap.epoch();
+        IS_USED.set(false);
         LOCAL.with_borrow_mut(|local| {
-            self.hear(local.get_or_insert_with(|| self.heap.mutator()));
+            let mutator = local.get_or_insert_with(|| self.heap.mutator());
+            self.hear(mutator);
+            SETTLED.set(epoch.filter(|_| !mutator.is_owing()));
         });
     }
 

@@ -80,6 +80,21 @@ impl Hybrid {
         Ok(Hybrid { area, private: Private::beside(settings, range) })
     }
 
+    /// Forgets what is noted of a process beside it.
+    #[cold]
+    fn forget(&self, process: &Mutator) {
+        let state = State::of(process);
+        if state.sampler.load(Ordering::Relaxed) != 0 {
+            self.area.feedback.forget(portions::address(process));
+        }
+        if state.has_copies() {
+            self.area.finder.copies.take(process);
+        }
+        if state.in_portions() {
+            self.area.finder.portions.forget(process);
+        }
+    }
+
     /// Sets when and how private heaps are collected in slices, as [`Private::set_slices`] does.
     #[cfg(test)]
     pub(crate) fn set_slices(&self, above: usize, nanoseconds: i64, step: usize) {
@@ -142,14 +157,8 @@ impl Architecture for Hybrid {
     }
 
     unsafe fn destroy(&self, mutator: &mut Mutator) {
-        if State::of(mutator).sampler.load(Ordering::Relaxed) != 0 {
-            self.area.feedback.forget(portions::address(mutator));
-        }
-        if State::of(mutator).has_copies() {
-            self.area.finder.copies.take(mutator);
-        }
-        if State::of(mutator).in_portions() {
-            self.area.finder.portions.forget(mutator);
+        if State::of(mutator).is_noted() {
+            self.forget(mutator);
         }
         // SAFETY: as for the method of the same name that calls this.
         unsafe { self.private.destroy(mutator) };

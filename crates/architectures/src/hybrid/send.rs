@@ -47,8 +47,11 @@ pub(super) fn send(hybrid: &Hybrid, mut sender: Option<&mut Mutator>, term: Term
     {
         return copied(hybrid, sender, term, started);
     }
-    let weight = area.uses.weight(shape);
-    area.uses.passes(term, weight, area.bounds, immovable);
+    let watched = area.uses.is_watching().then(|| {
+        let weight = area.uses.weight(shape);
+        area.uses.passes(term, weight, area.bounds, immovable);
+        weight
+    });
     if is_private {
         // SAFETY: the term is whole.
         let small = || unsafe { small::copy_of_several(term, immovable) };
@@ -56,6 +59,7 @@ pub(super) fn send(hybrid: &Hybrid, mut sender: Option<&mut Mutator>, term: Term
             return publish(hybrid, private::counted(&hybrid.private, sender, fragment, started));
         }
     }
+    let weight = watched.unwrap_or_else(|| area.uses.weight(shape));
     let Some(sender) = sender else {
         let fragment = private::send(&hybrid.private, None, term);
         return publish(hybrid, fragment);

@@ -10,7 +10,8 @@
 //! Messages that are kept cost the same either way, but they make the heap of their receiver large, and so its
 //! collections long. While processes with large heaps keep messages, all long ones are shared.
 //!
-//! A thread looks at one in four of the messages that go alike as copies ([`Shape`]), and lets it count for all.
+//! A thread looks at one in four of the messages that go alike as copies ([`Shape`]), and lets it count for all. That
+//! begins when the first samples of a kind are there: many programs end before these have had their time.
 //!
 //! The sender's own second send of a long term is seen without samples: what a thread copied last is remembered until
 //! the process collects.
@@ -55,8 +56,8 @@ const LARGE_HEAP: usize = 1 << 18;
 const SHARED_THEN: u32 = 1 << 16;
 /// Messages of one shape that go as the last one that was looked at.
 const ALIKE: u8 = 3;
-/// Terms that a thread remembers.
-const REMEMBERED: usize = 16;
+/// Terms that a thread remembers, each in a place of its own.
+const REMEMBERED: usize = 32;
 /// Objects of a message that are looked into for those of samples.
 const LOOKED_INTO: usize = 4;
 /// Elements of a tuple that a kind looks at.
@@ -179,14 +180,20 @@ struct Log {
     /// The same, by kind.
     turns: [u8; KINDS],
     samples: Vec<Sample>,
-    /// The process, and the term that it sent.
+    /// The process, and the term that it sent ([`Log::remembered`]).
     remembered: [(usize, Term); REMEMBERED],
-    next: usize,
+}
+
+impl Log {
+    /// Where a term is remembered, in place of another one.
+    fn remembered(&mut self, term: Term) -> &mut (usize, Term) {
+        &mut self.remembered[mixed(term.word() as usize) >> (usize::BITS - REMEMBERED.ilog2())]
+    }
 }
 
 thread_local! {
     static LOG: RefCell<Log> = const {
-        RefCell::new(Log { clock: 0, turns: [0; KINDS], samples: Vec::new(), remembered: [(0, Term::NIL); REMEMBERED], next: 0 })
+        RefCell::new(Log { clock: 0, turns: [0; KINDS], samples: Vec::new(), remembered: [(0, Term::NIL); REMEMBERED] })
     };
 }
 
@@ -280,7 +287,7 @@ impl Uses {
             }
             match verdict {
                 Verdict::Often if !self.stressed => Way::Share,
-                Verdict::Once if !self.stressed => {
+                Verdict::Once | Verdict::Unknown if !self.stressed => {
                     BEFORE.set(Before { shape, left: ALIKE, gone: 0 });
                     Way::Copy
                 }
@@ -337,10 +344,16 @@ impl Uses {
         });
     }
 
+    /// Whether there are samples.
+    #[inline]
+    pub(super) fn is_watching(&self) -> bool {
+        self.watched.load(Ordering::Relaxed) != 0
+    }
+
     /// A term is sent or stored: objects of samples in it, or near its root, are used, so often as `weight` says.
     #[inline]
     pub(super) fn passes(&self, term: Term, weight: u8, bounds: Bounds, immovable: Immovable) {
-        if term.is_pointer() && self.watched.load(Ordering::Relaxed) != 0 {
+        if term.is_pointer() && self.is_watching() {
             let mut left = LOOKED_INTO;
             self.look(term, weight, bounds, immovable, &mut left);
         }
@@ -388,10 +401,11 @@ impl Uses {
             // SAFETY: a whole term of this process.
             unsafe {
                 copies::each_part::<OBJECTS>(term, term, immovable, |part, _| {
-                    log.remembered[log.next] = (address(process), part);
-                    log.next = (log.next + 1) % REMEMBERED;
+                    *log.remembered(part) = (address(process), part);
                 });
             }
+            // No part has taken its place.
+            *log.remembered(term) = (address(process), term);
         });
         true
     }
@@ -399,12 +413,12 @@ impl Uses {
     /// Whether a process has sent a copy of this term, or of a part near its root, since it last collected.
     #[cold]
     pub(super) fn is_remembered(&self, process: &Mutator, kind: Kind, term: Term, immovable: Immovable) -> bool {
-        let found = LOG.with_borrow(|log| {
+        let found = LOG.with_borrow_mut(|log| {
             let mut found = false;
             // SAFETY: a whole term of this process.
             unsafe {
                 copies::each_part::<OBJECTS>(term, term, immovable, |part, _| {
-                    found |= log.remembered.contains(&(address(process), part));
+                    found |= *log.remembered(part) == (address(process), part);
                 });
             }
             found
@@ -432,7 +446,13 @@ fn address(mutator: &Mutator) -> usize {
 
 #[inline]
 fn place_of(object: usize) -> usize {
-    (object >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55
+    mixed(object >> 3) >> 55
+}
+
+/// The upper bits depend on all bits.
+#[inline]
+fn mixed(word: usize) -> usize {
+    word.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// The kind of a message: what its root is and, for a tuple, what the first elements are, with their sizes and tags if
@@ -454,7 +474,7 @@ pub(super) unsafe fn kind_of(term: Term) -> Kind {
             }
         }
     }
-    Kind(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - KINDS.ilog2()))
+    Kind(mixed(hash) >> (usize::BITS - KINDS.ilog2()))
 }
 
 /// Which atom, or what sort of term.

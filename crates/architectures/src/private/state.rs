@@ -109,6 +109,12 @@ impl State {
         self.marks & IS_REMEMBERED != 0
     }
 
+    /// Something is noted of the process beside it, which is to be forgotten when it ends.
+    #[inline]
+    pub(crate) fn is_noted(&self) -> bool {
+        self.marks & (HAS_COPIES | IN_PORTIONS) != 0 || self.sampler.load(Ordering::Relaxed) != 0
+    }
+
     /// Copies of terms of the process are noted, or terms that it has sent are remembered.
     pub(crate) fn knows_terms(&self) -> bool {
         self.marks & (HAS_COPIES | IS_REMEMBERED) != 0

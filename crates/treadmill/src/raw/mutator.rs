@@ -13,6 +13,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl RawHeap {
+    /// The number of what mutators have to hear of; `None` while they are being stopped. A mutator that owed nothing
+    /// when this was the same as now, and has not been used since, owes nothing now ([`RawMutator::is_owing`]).
+    #[inline]
+    pub fn epoch(&self) -> Option<u32> {
+        self.inner.world.epoch()
+    }
+
     /// Adds the calling thread. Each thread that touches objects has a mutator of its own.
     pub fn mutator(&self) -> RawMutator {
         let member = self.inner.world.join();
