@@ -250,6 +250,30 @@ fn a_nursery_ends_when_its_process_runs_elsewhere() {
     assert_eq!(contents(process.roots[1].head()), expected);
 }
 
+/// Many a thread wakes for a moment, and loses what it leaves of a buffer.
+#[test]
+fn a_thread_that_slept_takes_short_buffers_first() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = begun(architecture);
+    let short = 16 * 32;
+    let takes_long = |process: &mut Process| {
+        (0..100).any(|_| {
+            process.reserve_within_slice(100);
+            process.list((0..50).map(Term::small));
+            process.mutator.free_words() > short
+        })
+    };
+    for _ in 0..3 {
+        assert!(takes_long(&mut process));
+        out(architecture, &mut process);
+        architecture.thread_sleeps();
+        back(architecture, &mut process);
+        process.reserve_within_slice(8);
+        assert!(process.mutator.free_words() <= short);
+    }
+}
+
 /// A process that one thread at a time uses.
 struct Handed<'a>(&'a mut Process);
 
@@ -265,7 +289,7 @@ impl Handed<'_> {
         process.reserve_within_slice(2);
         let list = process.cons(process.roots[1], Term::NIL);
         process.roots[1] = list;
-        process.reserve_within_slice(1_000);
+        process.reserve_within_slice(400);
         assert!(architecture.has_nursery(&process.mutator));
         out(architecture, process);
         architecture.thread_sleeps();

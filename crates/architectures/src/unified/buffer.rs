@@ -16,6 +16,9 @@ pub(super) const NOWHERE: *mut Word = NonNull::<Word>::dangling().as_ptr();
 
 /// Lines of a buffer at most, where less is enough: a process works for the collector whenever it takes one.
 pub(super) const BUFFER_LINES: usize = if cfg!(test) { 128 } else { 512 };
+/// Lines at most of the first buffers that a thread takes after it had nothing to run. Many a thread wakes for a moment,
+/// and what it leaves of a buffer when it sleeps is lost until the next sweep.
+const FIRST_LINES: [usize; 2] = [16, 128];
 /// Lines in a row that are taken out of a section of which a part is in use. More in a row are rare there.
 const SPARSE_LINES: usize = 16;
 /// Lines that a thread takes before it tells others: it may take few at a time.
@@ -131,7 +134,9 @@ impl Unified {
         self.with_local(|local| {
             let spare = if limit > 0 { None } else { local.nursery.take_spare(words) };
             let (start, end) = spare.unwrap_or_else(|| {
-                let lines = self.take_lines(local, words, most);
+                let short = FIRST_LINES.get(local.buffers);
+                local.buffers += usize::from(short.is_some());
+                let lines = self.take_lines(local, words, short.map_or(most, |short| most.min(*short)));
                 let start = self.space.line_start(lines.first);
                 (start, start.wrapping_add(lines.count * LINE_WORDS))
             });

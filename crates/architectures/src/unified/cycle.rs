@@ -182,6 +182,7 @@ impl Unified {
     /// The thread keeps nothing.
     fn leave(&self, local: &mut Local) {
         self.leave_lines(local);
+        local.buffers = 0;
         self.give_grey(local, self.epoch());
     }
 

@@ -333,11 +333,8 @@ impl Unified {
         let is_far_behind = full.is_far_behind.load(Ordering::Relaxed);
         let words = local(&self.threads, |local| match local.rests_until {
             _ if is_far_behind => {
-                if started < local.rests_behind_until {
-                    0
-                } else {
-                    usize::MAX
-                }
+                let works = self.works_behind(started, local.rests_behind_until, &mut local.unpaid_to_full);
+                if works { usize::MAX } else { 0 }
             }
             until if started < until => 0,
             _ => take(&mut local.unpaid_to_full) * MARKED_PER_WORD,

@@ -77,6 +77,8 @@ pub(super) struct Local {
     pub(super) owned: Option<Owned>,
     /// Lines that it has taken of which others do not know.
     pub(super) untold: usize,
+    /// Buffers that it has taken since it had nothing to run, until it takes long ones.
+    pub(super) buffers: usize,
     /// The cycle to which what it allocates belongs.
     pub(super) cycle: u32,
     /// Objects that its barrier has found, of the cycle `grey_of`.
@@ -111,6 +113,7 @@ impl Local {
             limit: super::buffer::NOWHERE,
             owned: None,
             untold: 0,
+            buffers: 0,
             cycle: 0,
             stops: 0,
             grey: Found::default(),

@@ -8,11 +8,16 @@ use atoll_heap::settings;
 use atoll_platform::clock::monotonic;
 
 use super::Unified;
+use super::buffer::BUFFER_LINES;
 use super::epoch::Phase;
+use super::space::LINE_WORDS;
 use super::threads::{Local, local};
 
 /// Words marked for each word allocated while a cycle is on.
 const MARKED_PER_WORD: usize = 4;
+/// Words that a thread has taken since it worked last, from which on it works for what is far behind: those of a long
+/// buffer. A process that wakes now and then would work each time, and keep others from as much as a busy one does.
+const TAKEN_AT_LEAST: usize = BUFFER_LINES * LINE_WORDS;
 
 impl Unified {
     /// A process has taken a buffer, or wants a collection: begins a cycle if it is time to, or works for it.
@@ -58,7 +63,8 @@ impl Unified {
     /// of its time, or four ninths if the cycle is far behind.
     pub(super) fn pay_cycle(&self, least: usize) {
         if self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed) {
-            if monotonic() >= local(&self.threads, |local| local.rests_behind_until) {
+            if local(&self.threads, |local| self.works_behind(monotonic(), local.rests_behind_until, &mut local.unpaid))
+            {
                 self.work_for(usize::MAX);
             }
             return;
@@ -75,6 +81,15 @@ impl Unified {
         if words > 0 {
             self.work_for(words);
         }
+    }
+
+    /// Whether a thread that has taken so many words since, which it pays for then, works now for what is far behind.
+    pub(super) fn works_behind(&self, now: i64, rests_until: i64, taken: &mut usize) -> bool {
+        let works = now >= rests_until && (*taken >= TAKEN_AT_LEAST || self.base.settings.is_stressed());
+        if works {
+            *taken = 0;
+        }
+        works
     }
 
     /// Works until about so many words were marked, less what schedulers without processes have done, or nothing is to
