@@ -16,8 +16,8 @@ pub(super) const NOWHERE: *mut Word = NonNull::<Word>::dangling().as_ptr();
 
 /// Lines of a buffer at most, where less is enough: a process works for the collector whenever it takes one.
 pub(super) const BUFFER_LINES: usize = if cfg!(test) { 128 } else { 512 };
-/// Lines at most of the first buffers that a thread takes after it had nothing to run. Many a thread wakes for a moment,
-/// and what it leaves of a buffer when it sleeps is lost until the next sweep.
+/// Lines at most of the first buffers that a thread takes after it had nothing to run. Many a thread wakes for a
+/// moment, and what it leaves of a buffer when it sleeps is lost until the next sweep.
 const FIRST_LINES: [usize; 2] = [16, 128];
 /// Lines in a row that are taken out of a section of which a part is in use. More in a row are rare there.
 const SPARSE_LINES: usize = 16;
