@@ -112,8 +112,8 @@ pub unsafe extern "C" fn arithmetic(core: *mut Core) {
     }
 }
 
-/// Calls a guard function: heap top, stack pointer, reductions, the function ([`Native`]), how many arguments it has.
-/// As [`arithmetic`].
+/// Calls a guard function, or another that asks for nothing: heap top, stack pointer, reductions, the function
+/// ([`Native`]), how many arguments it has. As [`arithmetic`].
 pub unsafe extern "C" fn guard(core: *mut Core) {
     // SAFETY: as above; the arguments stand in their place in the core.
     unsafe {
@@ -125,7 +125,8 @@ pub unsafe extern "C" fn guard(core: *mut Core) {
         let mut caller =
             Caller { process: &*this.process, own: &mut *this.own, reductions: reds as i64, at: std::ptr::null() };
         let result = function(&mut caller, &this.x[ARGUMENTS..ARGUMENTS + count as usize]);
-        finish(core, reds as i64, result.ok());
+        let left = caller.reductions;
+        finish(core, left, result.ok());
     }
 }
 

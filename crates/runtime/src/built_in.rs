@@ -347,6 +347,7 @@ unsafe fn hibernate(hp: *mut Word, reds: i64, c: *mut Core) -> Exit {
 }
 
 /// As [`invoke`], of the function at the address `function`; the instruction at `at` calls it.
+#[inline(always)]
 pub unsafe fn invoke_native(function: Word, arity: usize, at: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; the function is a `Native`.
     unsafe {

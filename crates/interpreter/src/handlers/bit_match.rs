@@ -84,6 +84,10 @@ unsafe fn start_match_new<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word
     // SAFETY: the process runs on this core; room is tested.
     unsafe {
         let value = (*c).operands[0];
+        // Functions of strings ask lists, too, whether they are bitstrings.
+        if !value.is_boxed() && *ip.add(1) != 0 {
+            return fail(ip, hp, e, reds, c);
+        }
         if fits(CONTEXT_WORDS, hp, e, c)
             && let Some(words) = bit_match::new_context(value)
         {

@@ -9,7 +9,7 @@ use atoll_operations::arithmetic;
 use atoll_process::Process;
 use atoll_runtime::core::{Core, Slow};
 use atoll_runtime::stubs::{missing_guard, native_of};
-use atoll_term::{Header, Kind, OffHeapBinary, Term, Word, atoms};
+use atoll_term::{Export, Header, Kind, OffHeapBinary, Term, Word, atoms};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -43,17 +43,23 @@ impl Emitter<'_, '_> {
                 return;
             }
         }
+        let arguments: Vec<Value> = arguments.iter().map(|argument| self.read(*argument)).collect();
+        let result = self.call_guard(index, fail, export, &arguments);
+        self.write(destination, result);
+    }
+
+    /// Calls a function that asks for nothing, but may fail.
+    pub(super) fn call_guard(&mut self, index: usize, fail: Label, export: &Export, arguments: &[Value]) -> Value {
         for (place, argument) in arguments.iter().enumerate() {
-            let (core, value) = (self.core(), self.read(*argument));
-            self.store(value, core, x_offset((help::ARGUMENTS + place) as u16));
+            let core = self.core();
+            self.store(*argument, core, x_offset((help::ARGUMENTS + place) as u16));
         }
         let number = registry().built_in_number(export.module, export.name, export.arity);
         let function = self.varying(number.map_or_else(missing_guard, native_of));
         let count = self.constant(arguments.len() as Word);
-        let carried = self.carried();
-        let result = self.help(help::guard, &[carried[0], carried[1], carried[2], function, count]);
-        let result = self.helped(index, fail, result);
-        self.write(destination, result);
+        let [hp, e, reds] = self.carried();
+        let result = self.help(help::guard, &[hp, e, reds, function, count]);
+        self.helped(index, fail, result)
     }
 
     /// Where an operation fails: at its label, or in the first engine, which raises.

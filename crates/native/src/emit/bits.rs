@@ -136,8 +136,9 @@ impl Emitter<'_, '_> {
         let (done, result) = self.joined(I64);
         let other = self.b.create_block();
         self.b.set_cold_block(other);
-        let is_boxed = self.has_tag(value, 3, 0b10);
-        self.unless(is_boxed, other);
+        // Functions of strings ask lists, too, whether they are bitstrings.
+        let failure = self.failure(index, fail);
+        self.boxed(value, failure);
         let header = self.load_boxed(value, 0);
         let is_context = self.equals(header, context::HEADER);
         let none = self.b.create_block();
