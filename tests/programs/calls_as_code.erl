@@ -59,7 +59,7 @@ members(Tuples) ->
      || List <- [a, {a}, [1 | 2], [a, b | c], lists:seq(1, 38) ++ 39, lists:seq(1, 39) ++ x, lists:seq(1, 40) ++ x,
                  lists:seq(1, 90) ++ x, #{}, <<>>],
         One <- [1, 2, b, 38, 39, 40, 41, x, {a}, "a"]],
-    In = [N || N <- lists:seq(1, 200000), is_in(N rem 50, [3, a, 17, 45]), has(N band 7, "\1\2") =/= x],
+    In = [N || N <- lists:seq(1, 20000), is_in(N rem 50, [3, a, 17, 45]), has(N band 7, "\1\2") =/= x],
     io:format("~0p~n", [length(In)]).
 
 has(One, List) ->

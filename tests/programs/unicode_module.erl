@@ -9,6 +9,9 @@ main(_) ->
     p([unicode:characters_to_list(B) || B <- [<<255>>, <<"ok", 255, "x">>, <<"a", 16#C3>>, <<16#E2, 16#82>>, <<16#ED, 16#A0, 16#80>>, <<>>, [<<16#C3>>, <<16#A5>>]]]),
     p([unicode:characters_to_binary(B) || B <- [<<"a", 16#C3>>, [55296], [1114112], "ok", [<<"x", 255>>, "rest"], [-1]]]),
     p([t(fun() -> unicode:characters_to_list(X) end) || X <- [a, [a], [1 | 2], 5, [<<1:1>>]]]),
+    p([[t(fun() -> unicode:characters_to_list(X, E) end) || E <- [latin1, utf8, utf16]]
+       || X <- [[], "a", S, [255, 256], [16#D7FF, 16#D800], [16#E000, 16#10FFFF], [16#110000], [1, -1], [1 bsl 70], [$a | b],
+                [$a | <<"b">>], [$a, [$b]], [$a, []], [1.0], lists:seq(1, 300)]]),
     p([unicode:bom_to_encoding(B) || B <- [<<239, 187, 191, "x">>, <<254, 255>>, <<255, 254>>, <<0, 0, 254, 255>>, <<"none">>]]),
     p([unicode:encoding_to_bom(E) || E <- [utf8, utf16, {utf32, little}]]),
     D = "e\x{301}a\x{30A}",

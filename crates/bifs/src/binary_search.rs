@@ -133,7 +133,8 @@ impl Pattern {
 
     /// Of a binary, or a list of binaries.
     fn new(term: Term) -> Result<Pattern, Exception> {
-        if let View::Bits(bits) = term.view() {
+        let only = if term.is_cons() && term.tail().is_nil() { term.head() } else { term };
+        if let View::Bits(bits) = only.view() {
             return Pattern::of_one(&whole_bytes(&bits)?);
         }
         let mut patterns = Vec::new();
@@ -146,18 +147,14 @@ impl Pattern {
             }
             patterns.push(bytes);
         }
-        match patterns.as_slice() {
-            [] => Err(Exception::badarg()),
-            [one] => Pattern::of_one(one),
-            _ => several(&patterns).map(Pattern::Several),
-        }
+        if patterns.is_empty() { Err(Exception::badarg()) } else { several(&patterns).map(Pattern::Several) }
     }
 
     /// The tag of a compiled pattern, as in OTP.
-    fn tag(&self) -> &'static str {
+    fn tag(&self) -> Term {
         match self {
-            Pattern::Byte(_) | Pattern::One(_) => "bm",
-            Pattern::Several(_) => "ac",
+            Pattern::Byte(_) | Pattern::One(_) => atoms::BM,
+            Pattern::Several(_) => atoms::AC,
         }
     }
 
@@ -192,7 +189,7 @@ fn whole_bytes<'h>(bits: &Bits<'h>) -> Result<Cow<'h, [u8]>, Exception> {
 
 fn compile_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let pattern = Pattern::new(arguments[0])?;
-    let tag = atoms::atom(pattern.tag())?;
+    let tag = pattern.tag();
     let heap = caller.heap();
     let reference = ReferenceId::of_value(heap, pattern);
     Ok(heap.tuple(&[tag, reference]))
@@ -202,7 +199,7 @@ fn compile_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn compiled(term: &Term) -> Option<&Pattern> {
     let [tag, reference] = term.tuple_elements()? else { return None };
     let pattern = reference.magic::<Pattern>()?;
-    (tag.is_atom() && atoms::atom_name(*tag) == pattern.tag()).then_some(pattern)
+    (*tag == pattern.tag()).then_some(pattern)
 }
 
 /// Runs `search` with the pattern that a term is or describes.

@@ -65,6 +65,11 @@ fn characters_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(encoding) = encoding(arguments[1]) else {
         return Err(in_erlang("characters_to_list_int", arguments));
     };
+    // What needs no conversion is its own result here, too.
+    if let Some(length) = unicode::length_of_characters(arguments[0], encoding) {
+        charge_bytes(caller, length);
+        return Ok(arguments[0]);
+    }
     let converted = unicode::convert(arguments[0], encoding, caller.heap())?;
     charge(caller, &converted);
     Ok(converted.to_list(caller.heap())?)

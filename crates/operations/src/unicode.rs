@@ -67,6 +67,18 @@ pub fn only_binary(data: Term) -> Term {
     if data.is_cons() && data.tail().is_nil() && data.head().is_bitstring() { data.head() } else { data }
 }
 
+/// How long a list is that has characters of an encoding alone, and so is its own conversion to a list.
+pub fn length_of_characters(data: Term, from: Encoding) -> Option<usize> {
+    let (mut rest, mut length) = (data, 0);
+    while rest.is_cons() {
+        let [head, tail] = *rest.cons_cell();
+        from.allows(u32::try_from(head.as_small()?).ok()?)?;
+        rest = tail;
+        length += 1;
+    }
+    rest.is_nil().then_some(length)
+}
+
 /// Converts character data to UTF-8; `badarg` if it is no character data. New terms (the rest) go to `heap`.
 pub fn convert(data: Term, from: Encoding, heap: &mut (impl Build + ?Sized)) -> Result<Converted, Exception> {
     let mut converter = Converter { from, text: String::new(), cut: Cut::default() };

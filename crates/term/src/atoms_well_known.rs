@@ -244,6 +244,8 @@ well_known! {
     STRICT_MONOTONIC = "strict_monotonic",
     POSITIVE = "positive",
     ABS = "abs",
+    AC = "ac",
+    BM = "bm",
     ACCEPT = "accept",
     LOADED = "loaded",
     OLD = "old",
