@@ -113,8 +113,8 @@ impl Emitter<'_, '_> {
         self.b.def_var(self.hp, top);
         self.write(Register::X(0), term);
     }
-    /// `lists:member(X0, X1)` into X0. An immediate is looked for here, in the first elements of the list; everything else
-    /// is a call of the function.
+    /// `lists:member(X0, X1)` into X0. An immediate is looked for here, in the first elements of the list; everything
+    /// else is a call of the function.
     fn member(&mut self, index: usize, function: &Export) {
         let exit = self.exit(index);
         let [element, list] = [0, 1].map(|x| self.x(x));
