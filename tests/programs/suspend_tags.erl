@@ -16,7 +16,8 @@ main(_) ->
     p({suspend(Dead, [{asynchronous, dead}]), answer(), suspend(Dead, [asynchronous]), suspend(Dead, [])}),
     p({suspend(self(), [{asynchronous, self}]), suspend(self(), [])}),
     p(lists:usort([ends(Number) || Number <- lists:seq(1, 300)]) -- [badarg, exited, suspended]),
-    p(lists:usort([ends_waited_for() || _ <- lists:seq(1, 300)]) -- [true, {error, badarg}]).
+    %% Stock gives the reason `exited' where the process ends between its look and its request, which is rare.
+    p(lists:usort([ends_waited_for() || _ <- lists:seq(1, 300)]) -- [true, {error, badarg}, {error, exited}]).
 
 suspend(Pid, Options) -> try erlang:suspend_process(Pid, Options) catch Class:Reason -> {Class, Reason} end.
 
