@@ -113,6 +113,7 @@ impl Emitter<'_, '_> {
         self.b.def_var(self.hp, top);
         self.write(Register::X(0), term);
     }
+
     /// `lists:member(X0, X1)` into X0. An immediate is looked for here, in the first elements of the list; everything
     /// else is a call of the function.
     fn member(&mut self, index: usize, function: &Export) {
